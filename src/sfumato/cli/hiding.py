@@ -48,6 +48,9 @@ def hide(
         str | None, typer.Option(help="uniform (default), population, a public file of points with weights, or data.")
     ] = None,
     prior_epsilon: Annotated[str | None, typer.Option(help="The price of --prior data: ε for each row.")] = None,
+    prior_column: Annotated[
+        str | None, typer.Option(help="Of a file as --prior: the column of weights; none for one each row.")
+    ] = None,
     h3: Annotated[int | None, typer.Option(help="A promise about cells of H3 of this resolution instead.")] = None,
     areas: Annotated[Path | None, typer.Option(help="A promise about the areas of a public file instead.")] = None,
     lat: Annotated[str | None, typer.Option(help="The column of the latitude.")] = None,
@@ -93,11 +96,10 @@ def hide(
     account = None if ledger is None else _opened(ledger)
     given: dict[str, Any] = {
         "epsilon": epsilon, "error": error, "box": box, "box_epsilon": box_epsilon, "cell": cell, "prior": prior,
-        "prior_epsilon": prior_epsilon, "h3": h3, "areas": areas, "lat": lat, "lon": lon, "x": x, "y": y,
-        "geometry": geometry, "crs": crs, "unit": unit, "on_unknown": on_unknown, "most_moved": most_moved,
-        "person": person, "most_rows": most_rows, "beyond": beyond, "drop": drop or None,
-        "keep": keep or None, "ledger": account, "dataset": dataset,
-        "tolerance": tolerance,
+        "prior_epsilon": prior_epsilon, "prior_column": prior_column, "h3": h3, "areas": areas, "lat": lat, "lon": lon,
+        "x": x, "y": y, "geometry": geometry, "crs": crs, "unit": unit, "on_unknown": on_unknown,
+        "most_moved": most_moved, "person": person, "most_rows": most_rows, "beyond": beyond, "drop": drop or None,
+        "keep": keep or None, "ledger": account, "dataset": dataset, "tolerance": tolerance,
     }  # fmt: skip
     wishes = {name: value for name, value in given.items() if value is not None}
     try:

@@ -23,9 +23,9 @@ from sfumato.spaces.box import Box
 from sfumato.spaces.earth import to_degrees
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import METRES, as_length
-from sfumato.spaces.libraries import geopandas_library
+from sfumato.spaces.libraries import geopandas_library, h3_library
 from sfumato.specs.cities import city_of
-from sfumato.specs.tables import numbers_of, read_columns, usual_column
+from sfumato.specs.tables import column_of, numbers_of, read_columns, usual_column
 
 _DEGREE = Fraction("111195.08")  # metres of a degree of latitude on the sphere
 _PLACES = 5  # decimals of degrees that a corner gets where it is worked out: a metre
@@ -33,6 +33,9 @@ _EDGE = 33  # points along the edge of a box in another system, whose extent in 
 _SMALLEST = 5  # metres: a shorter box in metres, with coordinates like degrees, is one in degrees
 _IN_DEGREES = 360
 _TEXT_FILES = (".csv", ".tsv", ".txt")
+
+H3_CELLS = ("h3", "h3_cell", "h3_index", "h3index", "h3_id", "hex_id", "cell")
+"""Names of columns that hold cells of H3, in small letters."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,7 @@ def _of_file(file: Path, unit: str, data: Path | None) -> Extent:
     if not file.is_file():
         raise InvalidInput(f"{keyword('box')}: there is no file {file}")
     refuse_data(file, data, "box")
-    latitude, longitude = file_places(file)[:2]
+    latitude, longitude = file_places(file, corners=True)[:2]
     if not len(latitude):
         raise InvalidInput(f"{file} has no points")
     return _outwards(latitude.min(), longitude.min(), latitude.max(), longitude.max(), unit)
@@ -235,20 +238,39 @@ def refuse_data(file: Path, data: Path | None, what: str) -> None:
         )
 
 
-def file_places(file: Path) -> tuple[Any, Any, Any]:
-    """Latitudes, longitudes and the table of a public file: CSV, or what geopandas reads, as corners of shapes."""
+def file_places(file: Path, corners: bool = False) -> tuple[Any, Any, Any]:
+    """Latitudes, longitudes and the table of a public file: CSV, or what geopandas reads, as corners of shapes.
+
+    A CSV file has columns of latitude and longitude, or one of cells of H3, which stand for their middles, or for all
+    their ``corners``.
+    """
     if file.suffix.lower() in _TEXT_FILES:
         table = read_columns(file)
         how = "leave one of them out"
         names = [usual_column(table, words, f"the {words[0]}", how) for words in (LATITUDES, LONGITUDES)]
+        if names == ["", ""] and (cells := usual_column(table, H3_CELLS, "the cells of H3", how)):
+            return *_of_cells(column_of(table, cells), file, corners), table
         if "" in names:
-            raise InvalidInput(f"{file} has no columns lat and lon (it has {', '.join(table.header[:8])})")
+            raise InvalidInput(
+                f"{file} has no columns lat and lon, and none of cells called h3 (it has {', '.join(table.header[:8])})"
+            )
         latitude, longitude = (np.array([float(value) for value in numbers_of(table, name)]) for name in names)
         return latitude, longitude, table
     frame = geo_frame(file)
     bounds = frame.bounds.to_numpy(dtype=float)
     bounds = bounds[np.isfinite(bounds).all(axis=1)]
     return bounds[:, [1, 3]].ravel(), bounds[:, [0, 2]].ravel(), frame
+
+
+def _of_cells(cells: list[str], file: Path, corners: bool) -> tuple[Any, Any]:
+    """Middles of cells of H3, or all their corners."""
+    h3 = h3_library()
+    wrong = next((cell for cell in cells if not h3.is_valid_cell(cell)), None)
+    if wrong is not None:
+        raise InvalidInput(f"{file}: {shown(wrong)} is no cell of H3")
+    found = [at for cell in cells for at in (h3.cell_to_boundary(cell) if corners else [h3.cell_to_latlng(cell)])]
+    places = np.array(found, dtype=float).reshape(-1, 2)
+    return places[:, 0], places[:, 1]
 
 
 def geo_frame(file: Path) -> Any:

@@ -161,7 +161,9 @@ def question_of(
         values["space"] = extent.table(cell_side(rate, extent.sides, unit) if wish.cell is None else wish.cell)
         shop.checked = replace(shop.checked, said=extent.floats)
     home = box_of(spec_from_values(values))
-    values["prior"] = shop.prior(home) if is_data(wish.prior) else prior_table(wish.prior, home, source.file)
+    values["prior"] = (
+        shop.prior(home) if is_data(wish.prior) else prior_table(wish.prior, home, source.file, wish.prior_column)
+    )
     values = {name: table for name, table in values.items() if table}
     spec = spec_from_values(values, source="the question")
     return Asked(spec, column, tuple(shop.paid), wish.error, shop.checked.said)

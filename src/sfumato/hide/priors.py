@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -10,22 +11,29 @@ from typing import Any
 import numpy as np
 
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidInput, keyword, shown
+from sfumato.errors import InvalidInput, few, keyword, shown
 from sfumato.hide.extents import file_places, refuse_data
 from sfumato.hide.paid import plain_counts
 from sfumato.numbers import Floats, Integers
 from sfumato.spaces.box import Box
 from sfumato.spaces.earth import counts_on_cells
-from sfumato.spaces.foreign import COUNTS, named_column
+from sfumato.spaces.foreign import COUNTS, named_column, place_names
 from sfumato.specs.cities import all_cities
-from sfumato.specs.tables import Columns, numbers_of, usual_column
+from sfumato.specs.complaints import nearest
+from sfumato.specs.tables import Columns, numbers_of
 
 _SCALE = 10**9  # what weights that are no whole numbers are rounded to parts of
 _FEWEST_CITIES = 2
 
+EACH_ROW = "none"
+"""In the place of a column of weights: every row counts the same."""
 
-def prior_table(given: Any, box: Box, data: Path | None) -> dict[str, Any]:
-    """The table ``[prior]`` of a spec for public figures; empty where all cells are equally likely."""
+
+def prior_table(given: Any, box: Box, data: Path | None, column: str | None = None) -> dict[str, Any]:
+    """The table ``[prior]`` of a spec for public figures; empty where all cells are equally likely.
+
+    ``column`` names the weights of a file; without it they are known by their name.
+    """
     if given is None or (isinstance(given, str) and given.strip().lower() == "uniform"):
         return {}
     if isinstance(given, str) and given.strip().lower() == "population":
@@ -37,7 +45,7 @@ def prior_table(given: Any, box: Box, data: Path | None) -> dict[str, Any]:
                 f"{keyword('prior')} is uniform, population, data, or a public file; there is no file {file}"
             )
         refuse_data(file, data, "prior")
-        return {"counts": _listed(_of_file(file, box))}
+        return {"counts": _listed(_of_file(file, box, column))}
     if isinstance(given, Prior):
         return {"weights": list(given.weights)}
     counts = np.array(given, dtype=object)
@@ -69,14 +77,14 @@ def _cities(box: Box) -> Integers:
     return counts
 
 
-def _of_file(file: Path, box: Box) -> Any:
+def _of_file(file: Path, box: Box, column: str | None) -> Any:
     first, second, table = file_places(file)
     if isinstance(table, Columns):
-        weights = _weights_of_columns(table)
+        weights = _weights_of_columns(table, column)
     else:
         middle = table.geometry.representative_point()
         first, second = middle.y.to_numpy(dtype=float), middle.x.to_numpy(dtype=float)
-        weights = _weights_of_frame(table, file)
+        weights = _weights_of_frame(table, file, column)
     if box.frame is not None:
         counts: Any = counts_on_cells(box, first, second, _whole(weights))
     else:
@@ -86,15 +94,47 @@ def _of_file(file: Path, box: Box) -> Any:
     return counts
 
 
-def _weights_of_columns(table: Columns) -> Floats:
-    name = usual_column(table, COUNTS, "the weights", "leave one of them out")
+def _weights_of_columns(table: Columns, column: str | None) -> Floats:
+    numeric = [name for name in table.header if _are_numbers(table, name)]
+    name = _weight_column(table.header, numeric, str(table.file), column)
     values = [float(value) for value in numbers_of(table, name)] if name else [1.0] * len(table)
     return _checked(np.array(values), str(table.file))
 
 
-def _weights_of_frame(frame: Any, file: Path) -> Floats:
-    name = named_column(list(frame.columns), COUNTS, f"the weights of {file}", "leave one of them out")
+def _weights_of_frame(frame: Any, file: Path, column: str | None) -> Floats:
+    numeric = [str(name) for name, kind in frame.dtypes.items() if getattr(kind, "kind", "O") in "iuf"]
+    name = _weight_column([str(name) for name in frame.columns], numeric, str(file), column)
     return _checked(frame[name].to_numpy(dtype=float) if name else np.ones(len(frame)), str(file))
+
+
+def _are_numbers(table: Columns, name: str) -> bool:
+    try:
+        return bool(numbers_of(table, name))
+    except InvalidInput:
+        return False
+
+
+def _weight_column(names: Sequence[str], numeric: Sequence[str], file: str, given: str | None) -> str:
+    """The column that somebody names, or that is called like weights; refused where numbers would go unused."""
+    if given is not None:
+        if given in names:
+            return given
+        if given == EACH_ROW:
+            return ""
+        raise InvalidInput(f"{keyword('prior_column', given)}: {file} has no such column{nearest(given, names)}")
+    name = str(named_column(names, COUNTS, f"the weights of {file}", f"say which with {keyword('prior_column')}"))
+    unused = [other for other in numeric if other not in place_names(numeric) and not _is_a_number(other)]
+    if not name and unused:
+        raise InvalidInput(
+            f"nothing in {file} is called like weights, and {few(unused)} would not be used: say which it is, "
+            f"{keyword('prior_column', unused[0])}, or {keyword('prior_column', EACH_ROW)} for one each row"
+        )
+    return name
+
+
+def _is_a_number(name: str) -> bool:
+    """Whether a column numbers its rows, by its name."""
+    return name.strip().lower() in ("id", "fid", "index", "row", "")
 
 
 def _checked(weights: Floats, name: str) -> Floats:

@@ -49,6 +49,8 @@ class Wish:
     prior
         ``"uniform"``; ``"population"``, the cities of GeoNames; a public file of points with weights; counts for each
         cell; or ``"data"``: counts of the data with integer noise, at the price of ``prior_epsilon`` for each row.
+    prior_column
+        Of a file: the column of weights, where none is called like that; ``"none"`` for one each row.
     h3, areas
         Instead of every point: the cells of H3 of this resolution that meet the box, or the areas of a public file of
         outlines. The promise is then about cells, and a point is taken for the one it lies in.
@@ -84,6 +86,7 @@ class Wish:
     cell: Any = None
     prior: Any = None
     prior_epsilon: Number | None = None
+    prior_column: str | None = None
     h3: int | None = None
     areas: Any = None
     lat: str | None = None
@@ -126,7 +129,9 @@ class Wish:
         named = [name for name in ("lat", "x", "geometry") if getattr(self, name) is not None]
         if len(named) > 1:
             raise InvalidInput(f"{' and '.join(map(keyword, named))} name different columns: give one")
-        for name in ("lat", "lon", "x", "y", "geometry", "unit", "person", "dataset"):
+        if self.prior_column is not None and (self.prior is None or is_data(self.prior)):
+            raise InvalidInput(f"{keyword('prior_column')} is about a public file: name it with {keyword('prior')}")
+        for name in ("prior_column", "lat", "lon", "x", "y", "geometry", "unit", "person", "dataset"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value):
                 raise InvalidInput(f"{keyword(name)} is a text, found {shown(value)}")
@@ -151,7 +156,11 @@ class Wish:
         """Cells instead of points: one kind of them, and nothing that is about points."""
         if self.h3 is None and self.areas is None:
             return
-        given = [name for name in ("error", "cell", "prior", "box_epsilon") if getattr(self, name) is not None]
+        given = [
+            name
+            for name in ("error", "cell", "prior", "prior_column", "box_epsilon")
+            if getattr(self, name) is not None
+        ]
         given += ["box"] * (self.box is not None and self.areas is not None)
         if self.h3 is not None and self.areas is not None:
             given = ["h3", "areas"]
@@ -188,6 +197,7 @@ class Wishes(TypedDict, total=False):
     cell: Any
     prior: Any
     prior_epsilon: Number | None
+    prior_column: str | None
     h3: int | None
     areas: Any
     lat: str | None
