@@ -7,8 +7,8 @@
 Far and near pairs (down to 6e-14 of the side of the box), pairs across a border of cells, inside of one cell, and at
 corners of cells; one far pair in fifty has a point outside of the box. ``tests/point_pairs.py`` draws and decides them.
 Without a file there are two mechanisms for 10 × 10 km and odds that double per km: planar Laplace noise on a lattice
-with cells of 500 m, proved with the least ε that its coefficients allow, and a design for a town with a centre and a suburb,
-whose lattice is finer where people are. "Snapped" takes the row of the cell that a point is in, of the same
+with cells of 500 m, proved with the least ε that its coefficients allow, and a design for a town with a centre and a
+suburb, whose lattice is finer where people are. "Snapped" takes the row of the cell that a point is in, of the same
 table, under the same ε; what is counted there breaks the promise for certain.
 """
 
