@@ -44,7 +44,10 @@ OPTIMAL = "optimal"
 _PARTS = 2  # of a piece between breaks, for a claimed loss: more make it a little smaller
 _LARGEST_CELLS = 900  # of a box whose tables are built unasked
 _COARSE = 0.5  # ε times a step of the lattice of a table
-_NO_POINTS = ("closest_pair", "membership", "one_against_rest", "pixelated_laplace")  # whose outputs are names
+_NO_POINTS = (  # whose outputs are names
+    "closest_pair", "hadamard_response", "membership", "one_against_rest", "pixelated_laplace", "subset_selection",
+    "unary_encoding",
+)  # fmt: skip
 _TRIES = 6  # nominal rates of a table until its smooth one keeps the promise
 
 

@@ -17,8 +17,10 @@ Slope = Callable[[Floats], tuple[float, Floats]]
 """A function with its gradient."""
 
 
-def descended(function: Slope, point: Floats, steps: int, enough: Callable[[], bool]) -> Floats:
-    """The point that a descent comes to, in so many steps, or until it is enough."""
+def descended(
+    function: Slope, point: Floats, steps: int, enough: Callable[[], bool], farthest: float = np.inf
+) -> Floats:
+    """The point that a descent comes to, in so many steps, or until it is enough; none moves an entry any farther."""
     value, gradient = function(point)
     memory: list[tuple[Floats, Floats, float]] = []
     passed = [value]
@@ -28,6 +30,7 @@ def descended(function: Slope, point: Floats, steps: int, enough: Callable[[], b
         if not slope < 0 or enough():
             break
         length = 1.0 if memory else min(1.0, 1.0 / float(np.abs(gradient).max()))
+        length = min(length, farthest / float(np.abs(direction).max()))
         for _ in range(_HALVINGS):
             after, turned = function(point + length * direction)
             if after <= value + _ARMIJO * length * slope:

@@ -43,6 +43,7 @@ _SIMPLE = 10_000  # Denominators of masses that may have been meant.
 _FLOAT_ERROR = 1e-9  # of a value in floats, which is rounded up by so much: eigenvalues are good to 1e-12
 _MIXTURE = 1 << 20  # parts of a mixture of distributions
 _TURNS = 60  # steps towards the least favourable distribution
+_STEADY = 1e-7  # tolerance of a value whose slope is followed
 _FOR_SEARCH = 0.5  # of the time, where a relaxation follows
 _FOR_PROOF = 0.7  # of the time, where a proof follows
 
@@ -230,7 +231,7 @@ def _tangents(table: Floats, wanted: Floats, likely: Floats, priors: tuple[Prior
 
 def _against_the_worst(task: _Task, priors: tuple[Prior, ...]) -> SharesDesign:
     """The design at the mixture that is least favourable."""
-    shares = np.full(len(priors), 1 / len(priors))
+    shares, within = np.full(len(priors), 1 / len(priors)), task.watch.share(_FOR_SEARCH)
     best: tuple[float, Floats] = (inf, shares)
 
     def fall(logs: Floats) -> tuple[float, Floats]:
@@ -239,7 +240,7 @@ def _against_the_worst(task: _Task, priors: tuple[Prior, ...]) -> SharesDesign:
         shares /= shares.sum()
         mixed = weighted(priors, shares.tolist())
         likely = mixed.float_weights
-        _, found = task.found(mixed, task.tolerance, quiet=True)
+        _, found = task.found(mixed, min(task.tolerance, _STEADY), quiet=True)
         table = (found.columns * found.measure.masses[:, None]).T
         slopes = np.array(_tangents(table / table.sum(axis=1, keepdims=True), task.matrix, likely, priors))
         mean = task.matrix @ likely
@@ -248,10 +249,12 @@ def _against_the_worst(task: _Task, priors: tuple[Prior, ...]) -> SharesDesign:
         best = min(best, (above / value, shares), key=lambda pair: pair[0])
         return -value, -shares * (slopes - float(shares @ slopes))
 
+    def done() -> bool:
+        return within.over or best[0] < task.tolerance / 2
+
     if len(priors) > 1:
         task.announce("looking for the least favourable distribution")
-        within = task.watch.share(_FOR_SEARCH)
-        descended(fall, np.zeros(len(priors)), _TURNS, lambda: within.over or best[0] < task.tolerance / 2)
+        descended(fall, np.zeros(len(priors)), _TURNS, done, farthest=1.0)
         shares = best[1]
     counts = tuple(max(round(share * _MIXTURE), 0) for share in shares)
     return task.design(weighted(priors, counts), priors, counts)
