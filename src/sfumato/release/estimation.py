@@ -59,7 +59,7 @@ from sfumato.release.estimation_counts import (
     weighted_counts,
     weights_of,
 )
-from sfumato.release.estimation_intervals import Recovery, level_of, noise_share, score_intervals
+from sfumato.release.estimation_intervals import Recovery, level_of, nearest_shares, noise_share, score_intervals
 from sfumato.release.estimation_likelihood import maximum_likelihood
 from sfumato.release.estimation_words import share_lines
 
@@ -160,7 +160,7 @@ class Frequencies:
         are of Wilson's kind, and not symmetric: :mod:`sfumato.release.estimation_intervals`.
         """
         wanted, many = level_of(level), len(self.secrets) if flag(simultaneous, "simultaneous") else 1
-        belief = nearest_prior(self.secrets, floats(self.linear)).float_weights
+        belief = nearest_shares(floats(self.linear))
         ends = score_intervals(self.recovery, self.counted, belief, wanted, many)
         shares = np.clip(floats(self.weights), 0.0, 1.0)
         return np.stack([np.minimum(ends[:, 0], shares), np.maximum(ends[:, 1], shares)], axis=1)

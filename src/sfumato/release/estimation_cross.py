@@ -25,9 +25,16 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import pandas_records
 from sfumato.numbers import Floats, Number, floats
-from sfumato.release.estimation import Frequencies, frequencies, nearest_prior, right_inverse, uniform_reference
+from sfumato.release.estimation import Frequencies, frequencies, right_inverse, uniform_reference
 from sfumato.release.estimation_counts import WeightedCounts, output_places, plain_counts, rows_only, tally, weights_of
-from sfumato.release.estimation_intervals import Recovery, level_of, noise_share, sample_variances, score_intervals
+from sfumato.release.estimation_intervals import (
+    Recovery,
+    level_of,
+    nearest_shares,
+    noise_share,
+    sample_variances,
+    score_intervals,
+)
 from sfumato.release.estimation_words import cross_lines
 from sfumato.release.ledger_values import Spent, SpentPart
 
@@ -75,8 +82,7 @@ class CrossTable:
     def intervals(self, level: Number = "0.95", *, simultaneous: bool = False) -> Floats:
         """Low and high end for each cell, along a last axis; see :meth:`Frequencies.intervals`."""
         wanted, many = level_of(level), self.weights.size if flag(simultaneous, "simultaneous") else 1
-        near = nearest_prior(range(self.weights.size), self.weights.ravel()).float_weights
-        return score_intervals(self.recovery, self.counted, near.reshape(self.weights.shape), wanted, many)
+        return score_intervals(self.recovery, self.counted, nearest_shares(self.weights), wanted, many)
 
     @cached_property
     def noise_share(self) -> float:

@@ -72,6 +72,14 @@ class Recovery:
         return self.seconds(self.outputs(np.ones(self.own.shape)))
 
 
+def nearest_shares(shares: Floats) -> Floats:
+    """The shares ≥ 0 of sum 1 that are next to some numbers (Euclidean distance): max(w − t, 0) for the right t."""
+    ordered = np.sort(shares, axis=None)[::-1]
+    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
+    near = np.maximum(shares - excess[np.flatnonzero(ordered > excess)[-1]], 0.0)
+    return np.asarray(near / near.sum())
+
+
 def contracted(table: Floats, factors: Sequence[Floats]) -> Floats:
     """Each axis of a table times the matrix that belongs to it."""
     for axis, factor in enumerate(factors):
@@ -127,12 +135,10 @@ def score_intervals(recovery: Recovery, counted: WeightedCounts, belief: Floats,
     """
     shares = recovery.estimate(counted.totals / counted.total)
     rows, variances = _rows_of_shares(recovery, counted, shares)
-    own, size = recovery.own, recovery.own.size
-    other = np.where(
-        belief < _NEARLY_ALL,
-        (recovery.seconds(recovery.outputs(belief)) - belief * own) / np.maximum(1 - belief, 1 - _NEARLY_ALL),
-        (recovery.anybody - own) / max(size - 1, 1),
-    )
+    own = recovery.own
+    other = (recovery.seconds(recovery.outputs(belief)) - belief * own) / np.maximum(1 - belief, 1 - _NEARLY_ALL)
+    if (belief > _NEARLY_ALL).any():
+        other = np.where(belief > _NEARLY_ALL, (recovery.anybody - own) / max(own.size - 1, 1), other)
     step = quantile(level, many, np.maximum(rows - 1, 1.0)) ** 2 / rows
     middle = 2 * shares + step * (own - other)
     root = np.sqrt(np.maximum(middle**2 - 4 * (1 + step) * (shares**2 - step * other), 0.0))
