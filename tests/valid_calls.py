@@ -342,7 +342,8 @@ MECHANISMS = {
        "mechanisms.pixelated_laplace", "tight_constraints", "exponential", "mechanisms.permute_and_flip"
     )},
     **{name: _n("flat privacy") for name in (
-       "mechanisms.dual_random_response", "random_response"
+       "mechanisms.dual_random_response", "random_response", "mechanisms.hadamard_response",
+       "mechanisms.subset_selection", "mechanisms.unary_encoding"
     )},
     "mechanisms.laplace_noise": lambda: given(sf.PrivacyType(noun("strip"), epsilon=1), parts=2),
     "mechanisms.noise_on_box": lambda: given(

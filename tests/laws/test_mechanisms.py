@@ -6,12 +6,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.measures.shares import share_variance
 from sfumato.mechanisms.exponential import as_score, exponential, needed_epsilon
 from sfumato.mechanisms.line import geometric
+from sfumato.mechanisms.local import subset_selection
 from sfumato.mechanisms.registry import pixelated_laplace
 from sfumato.mechanisms.selection import permute_and_flip
 from sfumato.mechanisms.staircase import Staircase, staircase, stretched_geometric
@@ -139,3 +142,14 @@ def test_membership_is_optimal_for_membership_on_discrete_spaces(size: int, alph
     asked = sf.losses.member(space, inside)
     for other in (sf.random_response(privacy), sf.dual_random_response(privacy), sf.closest_pair(privacy)):
         assert sf.posterior_loss(prior, best.channel, asked) <= sf.posterior_loss(prior, other.channel, asked)
+
+
+@pytest.mark.parametrize("factor", [2, 3])
+@pytest.mark.parametrize("n", range(3, 9))
+def test_nothing_estimates_shares_better_than_subset_selection_on_a_discrete_space(n: int, factor: int) -> None:
+    """Ye and Barg 2018, for the uniform distribution: the design knows nothing of sets and finds the same number."""
+    privacy = sf.PrivacyType(sf.discrete(n), alpha=Fraction(1, factor))
+    best = sf.design(None, None, privacy, objective="shares")
+    value = share_variance(sf.Prior.uniform(privacy.space), subset_selection(privacy).channel)
+    assert abs(value - best.loss) <= 1e-9 * value
+    assert abs(value - best.bound) <= 1e-9 * value and value >= best.bound

@@ -5,6 +5,7 @@ from sfumato.mechanisms.box_noise import laplace_noise, noise_on_box, noise_tabl
 from sfumato.mechanisms.exponential import exponential, true_epsilon
 from sfumato.mechanisms.lattice import Lattice, LatticeSolution
 from sfumato.mechanisms.line import InfiniteGeometric, geometric, hamming_kernel
+from sfumato.mechanisms.local import hadamard_response, subset_selection, unary_encoding
 from sfumato.mechanisms.planar import planar_geometric, planar_laplace
 from sfumato.mechanisms.product import ProductMechanism, product_mechanism
 from sfumato.mechanisms.ranges import truncated_geometric
@@ -26,6 +27,7 @@ __all__ = [
     "continuous",
     "exponential",
     "geometric",
+    "hadamard_response",
     "hamming_kernel",
     "laplace_noise",
     "noise_on_box",
@@ -38,7 +40,9 @@ __all__ = [
     "smooth",
     "staircase",
     "stretched_geometric",
+    "subset_selection",
     "true_epsilon",
     "truncated_geometric",
+    "unary_encoding",
 ]
 __all__ += response.__all__ + tight.__all__

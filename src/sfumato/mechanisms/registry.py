@@ -15,6 +15,14 @@ from sfumato.mechanisms.continuous.laplace import truncated_laplace
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.mechanisms.exponential import exponential
 from sfumato.mechanisms.line import geometric, hamming_kernel, line_order, ones_of
+from sfumato.mechanisms.local import (
+    check_bits,
+    check_rows,
+    check_subsets,
+    hadamard_response,
+    subset_selection,
+    unary_encoding,
+)
 from sfumato.mechanisms.planar import in_the_plane, planar_geometric, planar_laplace, plane_of
 from sfumato.mechanisms.proved import LARGEST_TABLE, proved
 from sfumato.mechanisms.response import (
@@ -98,12 +106,17 @@ def _equal_steps(space: FiniteSpace) -> tuple[list[int], Any]:
 
 def _where(check: Callable[[FiniteSpace], Any], so: str) -> Callable[[PrivacyType], Verdict]:
     """Applies where a check does not refuse the space."""
+    return _whenever(lambda privacy: check(privacy.space), so)
+
+
+def _whenever(check: Callable[[PrivacyType], Any], so: str) -> Callable[[PrivacyType], Verdict]:
+    """Applies where a check does not refuse the promise."""
 
     def applies(privacy: PrivacyType) -> Verdict:
         if len(privacy.space) > LARGEST_TABLE:
             return fails(f"a table of {len(privacy.space)} secrets is beyond the {LARGEST_TABLE} that are built")
         try:
-            check(privacy.space)
+            check(privacy)
         except NotSupported as refusal:
             return fails(str(refusal))
         return holds(so)
@@ -185,6 +198,19 @@ MECHANISMS: dict[str, KnownMechanism] = {
         ),
         KnownMechanism(
             "dual_random_response", dual_random_response, *_ANYWHERE, "nib, for the uniform prior on a discrete space",
+        ),
+        KnownMechanism(
+            "subset_selection", subset_selection, _whenever(check_subsets, "few sets of the best size"),
+            "any with few sets of the best size",
+            "shares on a discrete space, for the uniform prior: the least total variance of estimates",
+        ),
+        KnownMechanism(
+            "unary_encoding", unary_encoding, _whenever(check_bits, "few sets of secrets"), "any with up to 12 secrets",
+            "none; shares of rare secrets among many come close",
+        ),
+        KnownMechanism(
+            "hadamard_response", hadamard_response, _whenever(check_rows, "few rows of a Hadamard matrix"),
+            "any", "none; shares up to a constant, with few outputs",
         ),
         KnownMechanism("exponential", exponential, *_ANYWHERE, _NO_LOSS_KNOWN),
         KnownMechanism(

@@ -38,7 +38,7 @@ def binary(privacy: PrivacyType) -> Mechanism:
     privacy = as_type(privacy)
     if len(privacy.space) != 2:
         raise NotSupported(f"the binary mechanism on {len(privacy.space)} secrets", ["2 secrets"])
-    return _two_valued("binary", privacy, _nearest(privacy), np.eye(2, dtype=bool), privacy.secrets)
+    return two_valued("binary", privacy, least_ratio(privacy), np.eye(2, dtype=bool), privacy.secrets)
 
 
 def closest_pair(privacy: PrivacyType) -> Mechanism:
@@ -64,7 +64,7 @@ def closest_pair(privacy: PrivacyType) -> Mechanism:
     pair = [str(privacy.secrets[x]), str(privacy.secrets[z])]
     inside = np.arange(len(privacy.space)) == x
     sides = np.stack([inside, ~inside], axis=1)
-    return _two_valued("closest_pair", privacy, _ratio(privacy, x, z), sides, ("first", "other"), pair=pair)
+    return two_valued("closest_pair", privacy, _ratio(privacy, x, z), sides, ("first", "other"), pair=pair)
 
 
 def one_against_rest(privacy: PrivacyType, secret: Any) -> Mechanism:
@@ -95,7 +95,7 @@ def membership(privacy: PrivacyType, subset: Iterable[Any]) -> Mechanism:
     between = np.where(inside[:, None] & ~inside[None, :], privacy.space.distances.floats, np.inf)
     x, z = (int(i) for i in np.unravel_index(between.argmin(), between.shape))
     ratio = _ratio(privacy, x, z) if np.isfinite(between[x, z]) else Fraction(0)  # 0: nothing is promised between
-    return _two_valued("membership", privacy, ratio, np.stack([inside, ~inside], axis=1), ("yes", "no"))
+    return two_valued("membership", privacy, ratio, np.stack([inside, ~inside], axis=1), ("yes", "no"))
 
 
 def random_response(privacy: PrivacyType) -> Mechanism:
@@ -114,7 +114,7 @@ def random_response(privacy: PrivacyType) -> Mechanism:
     """
     privacy = as_type(privacy)
     highs = np.eye(len(privacy.space), dtype=bool)
-    return _two_valued("random_response", privacy, _nearest(privacy), highs, privacy.secrets)
+    return two_valued("random_response", privacy, least_ratio(privacy), highs, privacy.secrets)
 
 
 def dual_random_response(privacy: PrivacyType) -> Mechanism:
@@ -125,13 +125,16 @@ def dual_random_response(privacy: PrivacyType) -> Mechanism:
     """
     privacy = as_type(privacy)
     highs = ~np.eye(len(privacy.space), dtype=bool)
-    return _two_valued("dual_random_response", privacy, _nearest(privacy), highs, privacy.secrets)
+    return two_valued("dual_random_response", privacy, least_ratio(privacy), highs, privacy.secrets)
 
 
-def _two_valued(
+def two_valued(
     name: str, privacy: PrivacyType, ratio: Any, high: np.ndarray[Any, Any], outputs: Iterable[Any], **notes: Any
 ) -> Mechanism:
-    """Columns that are 1 where ``high`` and ``ratio`` elsewhere, rows divided by their sum."""
+    """The mechanism with columns that are 1 where ``high`` and ``ratio`` elsewhere, rows divided by their sum.
+
+    It is private where all rows have one sum, or where ``ratio`` leaves room for their differences.
+    """
     if isinstance(ratio, Fraction):
         table: Array = object_array((Fraction(1) if h else ratio for h in high.ravel()), high.shape)
     else:
@@ -139,8 +142,8 @@ def _two_valued(
     return proved(name, privacy, table / table.sum(axis=1, keepdims=True), outputs, **notes)
 
 
-def _nearest(privacy: PrivacyType) -> Any:
-    """e^{−εδ} for the smallest distance."""
+def least_ratio(privacy: PrivacyType) -> Any:
+    """e^{−εδ} for the smallest distance δ, a Fraction where it is rational; 0 where nothing is promised."""
     closest = _closest(privacy)
     if closest is None:  # one secret has nothing to hide, and of several nothing is promised
         return Fraction(len(privacy.space) == 1)
