@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -13,10 +14,11 @@ import typer
 from sfumato.certify import Mechanism, load
 from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.channels import Prior
-from sfumato.cli.designs import plain, read_setup
+from sfumato.cli.designs import read_setup
 from sfumato.cli.options import AsJson, answer, of_option, prior_from_text, rate_from_text
 from sfumato.cli.progress import line
 from sfumato.design import design as best_of
+from sfumato.design.shares import SharesLost
 from sfumato.errors import InvalidInput
 from sfumato.files import read_text, writable
 from sfumato.labels import text_of
@@ -103,8 +105,8 @@ Build = Callable[[Any], Any]
 def _source(file: Path) -> tuple[Mechanism, Build | None, Prior | None]:
     """The mechanism, how it is built for another ε if that is known, and the prior it was made for."""
     if file.suffix.lower() == ".toml":
-        question = plain(read_setup(file), file, "plan")
-        if isinstance(question, BoxSetup) or question.privacy is None:
+        question = read_setup(file)
+        if isinstance(question, BoxSetup) or question.privacy is None or question.under:
             raise InvalidInput(f"{file}: a survey has a list of answers and a promise about them, an epsilon or alpha")
         return _designed(question, question.privacy), lambda epsilon: _designed(
             question, PrivacyType(question.space, epsilon=epsilon)
@@ -126,10 +128,12 @@ def _source(file: Path) -> tuple[Mechanism, Build | None, Prior | None]:
 
 def _designed(question: Setup, privacy: PrivacyType) -> Mechanism:
     """The best mechanism for a question, at another promise perhaps."""
-    best = best_of(
-        question.prior, question.loss, privacy, outputs=question.outputs, tolerance=question.tolerance,
-        time_limit=question.time_limit, solver=question.solver, objective=question.objective,
-    )  # fmt: skip
+    loss = None if question.about_shares else question.loss
+    with warnings.catch_warnings(action="ignore", category=SharesLost):  # a plan that cannot be made says it
+        best = best_of(
+            question.prior, loss, privacy, outputs=question.outputs, tolerance=question.tolerance,
+            time_limit=question.time_limit, solver=question.solver, objective=question.objective,
+        )  # fmt: skip
     return best.mechanism.as_table()
 
 
