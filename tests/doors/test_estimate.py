@@ -155,6 +155,14 @@ def test_the_curve_of_a_known_mechanism_and_of_a_spec(folder: Path) -> None:
     )
     found = sfumato("plan", f"{folder}/spec.toml", "--error", "0.05", "--epsilons", "1,2", "--json")
     assert [point["epsilon"] for point in json.loads(found.stdout)["curve"]] == [1.0, 2.0]
+    (folder / "shares.toml").write_text(
+        '[space]\nkind = "line"\nn = 3\n\n[privacy]\nalpha = "1/2"\n\n[objective]\nkind = "shares"\n'
+    )
+    needed = [
+        json.loads(sfumato("plan", f"{folder}/{file}", "--error", "0.05", "--json").stdout)["respondents"]
+        for file in ("shares.toml", "scale.sfm")
+    ]
+    assert needed[0] < needed[1]
     best = sf.design(
         sf.Prior.uniform(sf.line(3)), sf.losses.absolute(sf.line(3)), sf.PrivacyType(sf.line(3), alpha="1/2")
     )
