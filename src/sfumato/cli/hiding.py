@@ -13,14 +13,39 @@ from sfumato.certify.noise import BoxNoise
 from sfumato.cli.options import AsJson, answer, promise_record
 from sfumato.cli.progress import Interruption, line, until_asked
 from sfumato.errors import BudgetExceeded, InvalidInput
+from sfumato.hide.choice import named
 from sfumato.hide.hidden import Hidden
 from sfumato.hide.hiding import hide as hidden_points
 from sfumato.hide.wish import TIME_LIMIT
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.release.ledger import Ledger
-from sfumato.specs.spec import read_spec
+from sfumato.specs.spec import Spec, read_spec
 from sfumato.watch import Watch
 
+_Where = Annotated[
+    str | None,
+    typer.Option(help="south,west,north,east; or xmin,ymin,xmax,ymax; 'Paris, 20 km'; a public file; or data."),
+]
+_PublicFigures = Annotated[
+    str | None, typer.Option(help="uniform (default), population, a public file of points with weights, or data.")
+]
+_WeightColumn = Annotated[
+    str | None, typer.Option(help="Of a file as --prior: the column of weights; none for one each row.")
+]
+_Dropped = Annotated[
+    list[str] | None, typer.Option(help="A column that tells places and is left out; may be said several times.")
+]
+_Kept = Annotated[list[str] | None, typer.Option(help="A column that tells places and stays as it is; likewise.")]
+_Account = Annotated[Path | None, typer.Option(help="Charge everything here; refused past the limit (exit 3).")]
+_Outside = Annotated[
+    str | None, typer.Option(help="For points outside: nearest (moved to the border), error, or drop the row.")
+]
+_Seconds = Annotated[
+    float | None, typer.Option(min=0, help="Seconds for a table (60); then the better of it and even noise.")
+]
+_OldSpec = Annotated[
+    Path | None, typer.Option(help="A spec that a release wrote, instead of box, promise, prior and columns.")
+]
 _Tolerance = Annotated[
     float | None, typer.Option(help="Relative gap between loss and bound with which a table is good enough (0.05).")
 ]
@@ -38,19 +63,12 @@ def hide(
     error: Annotated[
         str | None, typer.Option(help="Instead of --hide: the expected distance, such as '300 m'.")
     ] = None,
-    box: Annotated[
-        str | None,
-        typer.Option(help="south,west,north,east; or xmin,ymin,xmax,ymax; 'Paris, 20 km'; a public file; or data."),
-    ] = None,
+    box: _Where = None,
     box_epsilon: Annotated[str | None, typer.Option(help="The price of --box data: ε for each row.")] = None,
     cell: Annotated[str | None, typer.Option(help="The side of cells, such as 250m, if not by the rule.")] = None,
-    prior: Annotated[
-        str | None, typer.Option(help="uniform (default), population, a public file of points with weights, or data.")
-    ] = None,
+    prior: _PublicFigures = None,
     prior_epsilon: Annotated[str | None, typer.Option(help="The price of --prior data: ε for each row.")] = None,
-    prior_column: Annotated[
-        str | None, typer.Option(help="Of a file as --prior: the column of weights; none for one each row.")
-    ] = None,
+    prior_column: _WeightColumn = None,
     h3: Annotated[int | None, typer.Option(help="A promise about cells of H3 of this resolution instead.")] = None,
     areas: Annotated[Path | None, typer.Option(help="A promise about the areas of a public file instead.")] = None,
     lat: Annotated[str | None, typer.Option(help="The column of the latitude.")] = None,
@@ -60,31 +78,19 @@ def hide(
     geometry: Annotated[str | None, typer.Option(help="The column of points, where there are several.")] = None,
     crs: Annotated[str | None, typer.Option(help="The coordinate system of --x and --y, such as EPSG:2154.")] = None,
     unit: Annotated[str | None, typer.Option(help="Of --x and --y without a coordinate system: m or km.")] = None,
-    on_unknown: Annotated[
-        str | None, typer.Option(help="For points outside: nearest (moved to the border), error, or drop the row.")
-    ] = None,
+    on_unknown: _Outside = None,
     most_moved: Annotated[str | None, typer.Option(help="The share of rows that may be moved (0.05).")] = None,
     person: Annotated[str | None, typer.Option(help="The column that names whose row it is.")] = None,
     most_rows: Annotated[int | None, typer.Option(help="With --person: rows of each that are released.")] = None,
     beyond: Annotated[str | None, typer.Option(help="For rows beyond that: error, or drop them.")] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="A column that tells places and is left out; may be said several times.")
-    ] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option(help="A column that tells places and stays as it is; likewise.")
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="Charge everything here; refused past the limit (exit 3).")
-    ] = None,
+    drop: _Dropped = None,
+    keep: _Kept = None,
+    ledger: _Account = None,
     dataset: Annotated[str | None, typer.Option(help="With --ledger: the name of the data there.")] = None,
     layer: Annotated[str | None, typer.Option(help="Of a GeoPackage that has several.")] = None,
-    spec: Annotated[
-        Path | None, typer.Option(help="A spec that a release wrote, instead of box, promise, prior and columns.")
-    ] = None,
+    spec: _OldSpec = None,
     tolerance: _Tolerance = None,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Seconds for a table (60); then the better of it and even noise.")
-    ] = None,
+    time_limit: _Seconds = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there: another release.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -104,7 +110,7 @@ def hide(
     wishes = {name: value for name, value in given.items() if value is not None}
     try:
         with until_asked("the best mechanism so far") as ending, line(f"reading {source}") as say:
-            asked = None if spec is None else read_spec(spec)
+            asked = None if spec is None else _read(spec, anew=time_limit is not None)
             ending.watch = Watch(_limit(time_limit, asked))
             done = hidden_points(
                 source, hide, output=output, overwrite=overwrite, spec=asked, time_limit=ending.watch,
@@ -116,6 +122,14 @@ def hide(
     for words in _diagnosed(done):
         typer.echo(f"sfumato: {words}", err=True)
     answer(_record(done), _summary(done), as_json)
+
+
+def _read(spec: Path, anew: bool) -> Spec:
+    """A spec; with another time limit its question is answered anew."""
+    found = read_spec(spec)
+    if not anew or found.release is None:
+        return found
+    return found.model_copy(update={"release": found.release.model_copy(update={"mechanism": None})})
 
 
 def _opened(ledger: Path) -> Ledger:
@@ -169,7 +183,7 @@ def _record(done: Hidden) -> dict[str, Any]:
     best, points = done.design, isinstance(done.mechanism, BoxMechanism | BoxNoise)
     return {
         "files": [str(file) for file in done.files], "promise": promise_record(done.mechanism.privacy),
-        "unit": done.mechanism.privacy.space.unit, "about": "coordinates" if points else "cells",
+        "unit": done.mechanism.privacy.space.unit, "about": "coordinates" if points else named(done.spec).many,
         "mechanism": "noise" if isinstance(done.mechanism, BoxNoise) else "table", "why": done.why,
         "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap,
         "person": None if done.spec.release is None else done.spec.release.person,
@@ -180,7 +194,7 @@ def _record(done: Hidden) -> dict[str, Any]:
 
 def _between(done: Hidden) -> str:
     """What a distance is from and to, where that is not the true point."""
-    return "" if isinstance(done.mechanism, BoxMechanism | BoxNoise) else " between middles of cells"
+    return "" if isinstance(done.mechanism, BoxMechanism | BoxNoise) else f" {named(done.spec).between}"
 
 
 def _summary(done: Hidden) -> list[str]:

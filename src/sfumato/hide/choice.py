@@ -17,6 +17,7 @@ from sfumato.numbers import told_apart
 from sfumato.report.sections_words import gap_words
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs.setup import BoxSetup, Setup
+from sfumato.specs.spec import Spec
 from sfumato.watch import Watch
 
 _SAME = "the same noise everywhere"
@@ -35,15 +36,48 @@ class Chosen:
         return "noise" if _is_noise(self.design) else "table"
 
 
-def chosen_cells(question: Setup, watch: Watch, progress: Callable[[Any], object] | None = None) -> Chosen:
-    """The best table for a list of cells, whose promise is about these."""
+@dataclass(frozen=True)
+class Named:
+    """What a promise is about where it is not about every point, and how distances between two of them are said."""
+
+    many: str
+    apart: str
+    between: str
+    taken: str
+
+
+NAMED = {
+    "cells": Named("cells", "cells whose middles are", "between middles of cells",
+                   "two points on the two sides of a border are told apart as cells are"),
+    "areas": Named("areas", "areas whose places on the map are", "between areas",
+                   "two points on the two sides of a border are told apart as areas are"),
+    "roads": Named("crossings", "crossings that are by road", "between crossings, by road",
+                   "a point is taken for the crossing that is nearest to it"),
+    "places": Named("places", "places", "between places of the list",
+                    "a point is taken for the place that is nearest to it"),
+}  # fmt: skip
+"""Words for the lists of secrets that people of maps have."""
+
+
+def named(spec: Spec) -> Named:
+    """The words for the secrets of a spec that are a list."""
+    space: Any = spec.space
+    while space.kind == "elastic" and hasattr(space, "of"):
+        space = space.of
+    return NAMED.get(space.kind, NAMED["cells" if space.kind in ("h3_cells", "square_cells", "grid") else "places"])
+
+
+def chosen_cells(
+    question: Setup, watch: Watch, progress: Callable[[Any], object] | None = None, words: Named = NAMED["cells"]
+) -> Chosen:
+    """The best table for a list of cells or other places, whose promise is about these."""
     best = design(
         question.prior, question.loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
         time_limit=watch, solver=question.solver, objective=question.objective, under=question.under,
         progress=progress,
     )  # fmt: skip
-    about = "the promise is about these cells and not about every metre: two points on the two sides of a border are"
-    return Chosen(best, f"a table for {len(question.space)} cells{_above(best)}; {about} told apart as cells are")
+    about = f"the promise is about these {words.many} and not about every metre: {words.taken}"
+    return Chosen(best, f"a table for {len(question.space)} {words.many}{_above(best)}; {about}")
 
 
 def chosen(question: BoxSetup, watch: Watch, progress: Callable[[Any], object] | None = None) -> Chosen:

@@ -12,9 +12,10 @@ from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.certify.file import save
 from sfumato.design.result import Design
 from sfumato.files import write_whole
+from sfumato.hide.choice import named
 from sfumato.hide.paid import Paid
 from sfumato.report.page import facts_about, page_of
-from sfumato.specs.spec import Spec, to_toml
+from sfumato.specs.spec import Spec, seen_from, to_toml
 from sfumato.specs.words import promised
 
 
@@ -95,7 +96,7 @@ def promise_words(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str) 
         whose += "is released." if count == 1 else f"are released; all of them together cost {count} times as much."
     apart = None if spec.privacy is None else spec.privacy.double_at
     mechanism: Any = design.mechanism
-    what = "places" if isinstance(mechanism, CoordinateMechanism) else "cells whose middles are"
+    what = "places" if isinstance(mechanism, CoordinateMechanism) else named(spec).apart
     round_words = "" if apart is None else f"odds between two {what} {apart} apart at most double; "
     return (
         f"Released: {round_words}{promised(design.mechanism.privacy)}.",
@@ -111,7 +112,7 @@ def hidden_page(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str, fi
     return page_of(facts, "Hidden points", file, notes=promise_words(design, spec, paid, why))
 
 
-def spec_text(spec: Spec, paid: tuple[Paid, ...]) -> str:
-    """The spec as a file, with what was paid for in comments."""
-    heads = [f"# {part.words}" for part in paid]
-    return "\n".join([*heads, to_toml(spec)]) if heads else to_toml(spec)
+def spec_text(spec: Spec, paid: tuple[Paid, ...], folder: Path) -> str:
+    """The spec as a file in a folder, with what was paid for in comments."""
+    text = to_toml(spec, renamed=seen_from(spec, folder))
+    return "\n".join([*(f"# {part.words}" for part in paid), text])

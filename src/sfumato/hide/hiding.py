@@ -17,12 +17,13 @@ from sfumato.errors import InvalidInput, keyword
 from sfumato.files import writable
 from sfumato.hide.cells import cell_side
 from sfumato.hide.checks import Checked, check_columns, check_formats, check_room
-from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells
+from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, named
 from sfumato.hide.extents import Extent, box_table, extent_of, refuse_data
 from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
 from sfumato.hide.paid import Looked, Paid, noisy_box, noisy_counts, paid_for, price, ranks_of
 from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
+from sfumato.hide.repeating import answered, naming
 from sfumato.hide.sources import Source, column_of, source_of
 from sfumato.hide.wish import Wish, Wishes, is_data, wish_of, with_wishes
 from sfumato.release.batches import BATCH, Progress, batch_release, tell
@@ -88,7 +89,8 @@ def hide(
     overwrite
         Replace files that are there.
     spec
-        The question as a spec, such as a release wrote before, instead of all wishes but the ledger.
+        The question as a spec, such as a release wrote before, instead of all wishes but the ledger. The mechanism that
+        it names is drawn from again where its file stands beside the spec, unless another ``time_limit`` is given.
     layer
         Of a GeoPackage that has several.
     progress
@@ -119,13 +121,17 @@ def hide(
     terms = _terms(asked, wish)
     Checked(start, asked.column, targets[0] if targets else None, asked.corners).look(question.space, terms)
     watch = watch_of(wishes.get("time_limit", question.time_limit))
-    if not isinstance(question, BoxSetup):
-        found = chosen_cells(question, watch, progress)
+    before = answered(asked.spec, watch) if isinstance(wishes.get("time_limit"), Watch | None) else None
+    if before is not None:
+        found = before
+    elif not isinstance(question, BoxSetup):
+        found = chosen_cells(question, watch, progress, named(asked.spec))
     elif asked.target is None:
         found = chosen(question, watch, progress)
     else:
         found, rate = calibrated(question, asked.target, watch, progress)
         asked = replace(asked, spec=asked.spec.model_copy(update={"privacy": PrivacySpec(epsilon=rate)}))
+    asked = replace(asked, spec=naming(asked.spec, found.design.mechanism))
     if targets:
         return _released_file(start, targets, found, asked, terms, overwrite, say)
     return _released_table(start, found, asked, terms)
@@ -363,7 +369,7 @@ def _released_file(
     contents = (
         to_bytes(certificate_of(found.design.mechanism)),
         hidden_page(found.design, asked.spec, asked.paid, found.why, targets[1].name),
-        spec_text(asked.spec, asked.paid).encode(),
+        spec_text(asked.spec, asked.paid, targets[0].parent).encode(),
     )
     assert source.file is not None
 

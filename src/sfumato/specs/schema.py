@@ -452,6 +452,8 @@ class ReleaseSpec(TableSpec):
     beyond: Literal["error", "drop"] = "error"
     drop: list[str] = Field(default_factory=list)
     keep: list[str] = Field(default_factory=list)
+    mechanism: str | None = None
+    question: str | None = None
 
     def _wrong(self) -> Iterator[str]:
         if (self.latitude is None) != (self.longitude is None):

@@ -7,8 +7,11 @@ A spec says where secrets live, what is promised, how likely they are and what i
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from decimal import Decimal
+from hashlib import sha256
 from os import PathLike
+from os.path import relpath
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +118,8 @@ def spec_from_values(values: Any, folder: str | PathLike[str] = ".", source: str
     return spec
 
 
-def to_toml(spec: Spec) -> str:
-    """The spec as a file; what was not said is left out.
+def to_toml(spec: Spec, *, renamed: Callable[[str], str] | None = None) -> str:
+    """The spec as a file; what was not said is left out. ``renamed`` says how a file that it names is called there.
 
     Examples
     --------
@@ -128,7 +131,41 @@ def to_toml(spec: Spec) -> str:
     [privacy]
     alpha = "1/3"
     """
-    return toml(_values(spec))
+    values = _values(spec)
+    return toml(values if renamed is None else _with_files(values, renamed))
+
+
+def seen_from(spec: Spec, folder: str | PathLike[str]) -> Callable[[str], str]:
+    """How files that a spec names are called in a spec in another folder."""
+
+    def renamed(file: str) -> str:
+        try:
+            return Path(relpath(spec.path(file), folder)).as_posix()
+        except ValueError:  # on another drive
+            return str(spec.path(file).resolve())
+
+    return renamed
+
+
+def file_digests(spec: Spec) -> Callable[[str], str]:
+    """The contents of files that a spec names, as digests."""
+
+    def renamed(file: str) -> str:
+        place = spec.path(file)
+        return sha256(place.read_bytes()).hexdigest() if place.is_file() else file
+
+    return renamed
+
+
+def _with_files(values: Any, renamed: Callable[[str], str]) -> Any:
+    if isinstance(values, list):
+        return [_with_files(part, renamed) for part in values]
+    if not isinstance(values, dict):
+        return values
+    return {
+        name: renamed(value) if name == "file" and isinstance(value, str) else _with_files(value, renamed)
+        for name, value in values.items()
+    }
 
 
 def write_spec(spec: Spec, path: str | PathLike[str]) -> None:
