@@ -47,3 +47,16 @@ def test_across_the_antimeridian() -> None:
 def test_what_is_no_plane_is_refused(space: sf.FiniteSpace) -> None:
     with pytest.raises(NotSupported, match="planar noise on"):
         places_of(space)
+
+
+@pytest.mark.parametrize("unit", ["km", "m"])
+def test_cells_of_maps_are_places_though_not_all_pairs_are_stored(unit: str) -> None:
+    alpha = {"km": "1/2", "m": "999/1000"}[unit]
+    hexagons = sf.spaces.h3_cells((40.70, -74.02, 40.72, -74.00), 8, unit=unit)
+    squares = sf.spaces.square_cells(40.70, -74.02, sides=(2, 2) if unit == "km" else (2000, 2000),
+                                     step=0.5 if unit == "km" else 500, unit=unit)  # fmt: skip
+    for space in (hexagons, squares):
+        assert len(space.pairs[0]) < len(space) * (len(space) - 1) // 2
+        privacy = sf.PrivacyType(space, alpha=alpha)
+        noisy = sf.mechanisms.planar_laplace(privacy)
+        assert noisy.privacy.rate <= privacy.rate * 1.001 and noisy.proof.checker

@@ -20,6 +20,7 @@ from sfumato.errors import NotSupported
 from sfumato.numbers import Floats
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.lengths import METRES
 
 _SAME_DISTANCE = 1e-9  # Distances and coordinates of points in the plane differ by no more than their roundings.
 _MOST_STRETCHED = 2.0  # quotient of the largest and smallest stretch of a map, beyond which noise has no one size
@@ -53,16 +54,18 @@ def places_of(space: FiniteSpace) -> tuple[Floats, float]:
         raise refusal
     if len(space) > _MOST_PLACES:
         raise NotSupported(f"planar noise between {len(space)} places", [f"at most {_MOST_PLACES}", "a full grid"])
-    first, second = space.pairs
-    apart = space.pair_distances.floats
-    if len(first) != len(space) * (len(space) - 1) // 2:
+    if space.edges is not None:  # ways along streets or steps are longer than straight lines
+        raise refusal
+    first, second = np.triu_indices(len(space), 1)  # all pairs, also those that a chain of others implies
+    apart = space.distances.floats[first, second]
+    if not np.isfinite(apart).all():
         raise refusal
     plain = np.hypot(*(where[first] - where[second]).T)
     if np.allclose(plain, apart, rtol=_SAME_DISTANCE, atol=0):
         return where, 1.0
-    if space.unit != "km" or np.abs(where[:, 1]).max() > 90 or np.abs(where[:, 0]).max() > 360:
+    if space.unit not in METRES or np.abs(where[:, 1]).max() > 90 or np.abs(where[:, 0]).max() > 360:
         raise refusal
-    mapped = _mapped(where)
+    mapped = _mapped(where) * float(1000 / METRES[space.unit])
     ratios = np.hypot(*(mapped[first] - mapped[second]).T) / apart
     if not ratios.max() <= _MOST_STRETCHED * ratios.min():
         raise refusal
