@@ -16,7 +16,9 @@ import sfumato as sf
 from sfumato.errors import InvalidInput
 from sfumato.numbers import as_ball, exact, fractions
 from sfumato.release.estimation import frequencies, nearest_prior
+from sfumato.release.estimation_cross import cross_table
 from sfumato.release.estimation_likelihood import iterative_bayesian_update, maximum_likelihood
+from sfumato.release.estimation_plan import survey_plan
 from sfumato.release.estimation_rows import credible_sets, posteriors, remap_rows
 from strategies import channels, distributions, losses, priors
 
@@ -30,6 +32,7 @@ def invertible(draw: Any, most: int = 3) -> sf.Channel:
     share = Fraction(draw(st.integers(3, 6)), 7)
     matrix = [[share * int(x == y) + (1 - share) * noise[x][y] for y in range(m)] for x in range(n)]
     channel = sf.Channel(range(n), matrix)
+    assume((channel.matrix > 0).any(axis=0).all())  # an output that never comes has no count
     try:
         frequencies(channel, [0])
     except InvalidInput:
@@ -247,3 +250,50 @@ def test_rows_are_remapped_to_the_best_action(data: Any) -> None:
     for output, action in zip(possible, actions, strict=False):
         costs = loss.matrix @ table.of(output).weights
         assert costs[loss.actions.index(action)] == min(costs)
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_the_inverse_of_two_questions_is_the_product_of_their_inverses(data: Any) -> None:
+    """Joint shares come back from joint outputs, and the sums of a cross table are the estimates of each question."""
+    first, second = data.draw(invertible()), data.draw(invertible())
+    size = len(first.secrets) * len(second.secrets)
+    truth = np.array([float(p) for p in data.draw(distributions(size))]).reshape(len(first.secrets), -1)
+    shape = len(first.outputs), len(second.outputs)
+    counts = np.array(
+        data.draw(st.lists(st.integers(1, 30), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
+    )
+    both = cross_table([first, second], counts.reshape(shape))
+    np.testing.assert_allclose(both.recovery.estimate(both.recovery.outputs(truth)), truth, atol=1e-9)
+    for axis in (0, 1):
+        alone = both.marginal(axis).weights.astype(float)
+        np.testing.assert_allclose(both.weights.sum(axis=1 - axis), alone, atol=1e-9)
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_the_noise_of_weighted_rows_is_unbiased(data: Any) -> None:
+    """Rows and weights are given, only the mechanism is random: mean, variance, and the mean of its estimate."""
+    channel = data.draw(invertible())
+    rows = data.draw(st.lists(st.sampled_from(channel.secrets), min_size=2, max_size=3))
+    weights = data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows)))
+    mean, second, estimated = (np.zeros(len(channel.secrets)) for _ in range(3))
+    for outputs in product(channel.outputs, repeat=len(rows)):
+        chance = float(prod((channel.matrix[x, y] for x, y in zip(rows, outputs, strict=True)), start=Fraction(1)))
+        found = frequencies(channel.to_floats(), outputs, weights=weights)
+        mean, second = mean + chance * found.weights, second + chance * found.weights**2
+        estimated = estimated + chance * np.diagonal(found.noise_covariance)
+    truth = [sum(w for x, w in zip(rows, weights, strict=True) if x == z) / sum(weights) for z in channel.secrets]
+    np.testing.assert_allclose(mean, truth, atol=1e-9)
+    np.testing.assert_allclose(estimated, second - mean**2, atol=1e-8)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_no_shares_need_more_respondents_than_the_worst(data: Any) -> None:
+    channel = data.draw(invertible())
+    worst = survey_plan(channel, worst=True).variances
+    shares = np.array([float(p) for p in data.draw(priors(channel.secrets)).weights])
+    inverse = frequencies(channel, [channel.outputs[0]]).inverse.astype(float)
+    variances = shares @ channel.matrix.astype(float) @ inverse**2 - shares**2
+    assert (variances <= worst * (1 + 1e-9) + 1e-12).all()

@@ -12,6 +12,7 @@ import sfumato as sf
 from sfumato.errors import InvalidInput, Mismatch, NotConverged, NotSupported
 from sfumato.release.estimation import frequencies
 from sfumato.release.estimation_counts import output_counts
+from sfumato.release.estimation_cross import cross_table
 from sfumato.release.estimation_likelihood import iterative_bayesian_update, maximum_likelihood
 from sfumato.release.estimation_rows import credible_sets, posteriors, remap_rows
 from sfumato.release.sampler import sampler
@@ -142,6 +143,12 @@ def test_secrets_that_a_start_excludes_stay_excluded() -> None:
 
 def test_outputs_that_cannot_be() -> None:
     channel = sf.Channel(range(2), [[1, 0], [1, 0]])
+    wide = sf.Channel(range(2), [["3/4", "1/4", 0], ["1/4", "3/4", 0]])
+    for method in ("unbiased", "likelihood"):
+        with pytest.raises(InvalidInput, match="output 2 was released, but no secret ever gives it"):
+            frequencies(wide, [0, 1, 2], method=method)
+    with pytest.raises(InvalidInput, match="no secret ever gives it"):
+        cross_table([wide, wide], [[0, 1], [1, 2]])
     with pytest.raises(InvalidInput, match="no secret ever gives it"):
         maximum_likelihood(channel, [0, 1])
     assert iterative_bayesian_update(channel, [0]).steps == 0  # one output says nothing and fits at once

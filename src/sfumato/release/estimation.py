@@ -347,6 +347,7 @@ def _reference(channel: Channel, reference: Prior | None) -> Prior:
 
 def _estimated(channel: Channel, counted: WeightedCounts, method: str, start: Prior, inverse: Array) -> Frequencies:
     """The estimate by either method; the inverse is that of the reference ``start``."""
+    refuse_impossible(channel, counted.counts)
     plain = np.array_equal(counted.totals, counted.squares)
     weighted = None if plain else counted
     shares = product(_shares(counted) if plain else floats(_shares(counted)), inverse if plain else floats(inverse))[0]
@@ -361,6 +362,14 @@ def _estimated(channel: Channel, counted: WeightedCounts, method: str, start: Pr
         mixed = (counted.rows * likeliest.float_weights + start.float_weights) / (counted.rows + 1)
         inverse = right_inverse(channel.to_floats(), Prior(channel.secrets, mixed / mixed.sum()))
     return Frequencies(channel, counted.counts, likeliest.weights, inverse, weighted, method)
+
+
+def refuse_impossible(channel: Channel, counts: NDArray[np.int64]) -> None:
+    """Raise for an output that occurs and that no secret ever gives: no share would stand for its rows."""
+    impossible = ~(channel.matrix > 0).any(axis=0) & (counts > 0)
+    if impossible.any():
+        output = channel.outputs[int(np.argmax(impossible))]
+        raise InvalidInput(f"output {shown(output)} was released, but no secret ever gives it")
 
 
 def right_inverse(channel: Channel, reference: Prior) -> Array:

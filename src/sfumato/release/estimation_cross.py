@@ -25,7 +25,7 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import pandas_records
 from sfumato.numbers import Floats, Number, floats
-from sfumato.release.estimation import Frequencies, frequencies, right_inverse, uniform_reference
+from sfumato.release.estimation import Frequencies, frequencies, refuse_impossible, right_inverse, uniform_reference
 from sfumato.release.estimation_counts import WeightedCounts, output_places, plain_counts, rows_only, tally, weights_of
 from sfumato.release.estimation_intervals import (
     Recovery,
@@ -175,6 +175,8 @@ def cross_table(
     if cells > MOST_CELLS:
         raise NotSupported(f"a cross table of {cells:,} cells", [f"at most {MOST_CELLS:,}: fewer questions at once"])
     counted = _counted(tables, released, weights)
+    for axis, channel in enumerate(tables):
+        refuse_impossible(channel, counted.along(axis).counts)
     matrices = tuple(floats(channel.matrix) for channel in tables)
     starts = _references(tables, references)
     inverses = (right_inverse(channel.to_floats(), start) for channel, start in zip(tables, starts, strict=True))
