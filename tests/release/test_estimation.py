@@ -193,3 +193,22 @@ def test_floats_and_level_one() -> None:
     sets = credible_sets(sf.Prior.uniform(channel.secrets).to_floats(), channel, 1)
     assert (sets.sizes <= 25).all() and (sets.sizes >= 20).all()
     assert len(credible_sets(sf.Prior.uniform(channel.secrets), channel, "1/2").of((2, 2))) < 13
+
+
+def test_shares_for_people() -> None:
+    found = frequencies(RESPONSE, {"a": 60, "b": 30, "c": 10})
+    frame = found.to_pandas()
+    assert frame.columns.tolist() == ["share", "standard error", "low", "high"] and frame.index.tolist() == [
+        "a",
+        "b",
+        "c",
+    ]
+    # a share may be negative, and its interval begins at 0
+    assert frame["share"].iloc[2] < 0 == frame["low"].iloc[2] and (frame["share"] <= frame["high"]).all()
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["answer", "share", "error", "95", "%", "interval"]
+    assert lines[-1] == repr(found) == "Frequencies(3 shares of 100 rows, unbiased)"
+    many = frequencies(sf.Channel.identity(range(50)).to_floats(), np.arange(1, 51))
+    assert "… and 20 more" in str(many) and len(str(many).splitlines()) == 33
+    weighted = frequencies(RESPONSE, ["a", "b"], weights=[1, 2], method="likelihood")
+    assert repr(weighted) == "Frequencies(3 shares of 2 rows, likelihood, weighted)"

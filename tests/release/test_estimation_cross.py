@@ -62,7 +62,7 @@ def test_rows_weights_and_tables_for_people() -> None:
     assert plain.counted.counts.tolist() == [[2, 0], [0, 1], [1, 1]] and plain.total == 5
     assert weighted.counted.totals.tolist() == [[4, 0], [0, 2], [1, 1]] and weighted.weights.sum() == pytest.approx(1)
     frame = cross_table([SCALE, RESPONSE], rows, names=["q1", "q2"]).to_pandas()
-    assert frame.columns.tolist() == ["q1", "q2", "share", "standard error"] and len(frame) == 6
+    assert frame.columns.tolist() == ["q1", "q2", "share", "standard error", "low", "high"] and len(frame) == 6
     assert str(plain).splitlines()[0].split()[:2] == ["question", "1"] and repr(plain) in str(plain)
     assert len(plain.plot().data) == 2 and plain.inflation > 1
 

@@ -181,9 +181,9 @@ class Frequencies:
         return 1 / (1 - self.noise_share) if self.noise_share < 1 else float("inf")
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The share of each secret with its standard error, in floats. Needs pandas (extra ``pandas``)."""
-        table = np.column_stack([floats(self.weights), self.standard_errors])
-        return pandas_frame(table, ("secret", self.secrets), ("", ("share", "standard error")))
+        """The share of each secret with its standard error and 95 % interval. Needs pandas (extra ``pandas``)."""
+        table = np.column_stack([floats(self.weights), self.standard_errors, self.intervals()])
+        return pandas_frame(table, ("secret", self.secrets), ("", ("share", "standard error", "low", "high")))
 
     def plot(self, level: Number = "0.95", *, simultaneous: bool = False) -> Any:
         """The shares with their intervals, drawn: :func:`sfumato.report.shares_figure`."""

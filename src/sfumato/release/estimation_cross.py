@@ -100,11 +100,12 @@ class CrossTable:
         return frequencies(self.channels[axis], self.counted.along(axis), reference=self.references[axis])
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each cell: answers, share and standard error. Needs pandas (extra ``pandas``)."""
-        numbers = zip(self.weights.ravel().tolist(), self.standard_errors.ravel().tolist(), strict=True)
+        """A row for each cell: answers, share, standard error, 95 % interval. Needs pandas (extra ``pandas``)."""
+        table = np.column_stack([self.weights.ravel(), self.standard_errors.ravel(), self.intervals().reshape(-1, 2)])
         records = [
-            dict(zip(self.titles, cell, strict=True)) | {"share": share, "standard error": error}
-            for cell, (share, error) in zip(self.cells, numbers, strict=True)
+            dict(zip(self.titles, cell, strict=True))
+            | dict(zip(("share", "standard error", "low", "high"), numbers, strict=True))
+            for cell, numbers in zip(self.cells, table.tolist(), strict=True)
         ]
         return pandas_records(records)
 
