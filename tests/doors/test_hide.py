@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import signal
 from pathlib import Path
@@ -16,6 +17,7 @@ from hide_files import csv_file, table
 from sfumato.cli.main import app
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.hide import choice, hiding
+from shell import sfumato as in_this_process
 
 BOX = ("--box", "40.70,-74.02,40.72,-74.00")
 QUICK = (*BOX, "--cell", "1km", "--tolerance", "0.5")
@@ -67,6 +69,23 @@ def test_what_is_known_of_the_true_points_is_told_on_the_screen_alone(folder: Pa
     assert "At most 5 rows of each person" in done.stdout
 
 
+def test_a_bit_outside_is_no_distance(folder: Path) -> None:
+    far = hiding.release_file
+
+    def barely(*terms: Any, **more: Any) -> Any:
+        return dataclasses.replace(far(*terms, **more), moved=1, farthest=1e-15)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hiding, "release_file", barely)
+        done = hide("--hide", "1 km", *QUICK)
+    assert "by less than a millimetre, and were moved" in done.stderr
+
+
+def test_errors_of_the_system_are_sentences(folder: Path) -> None:
+    ended = in_this_process("hide", "trips.csv", "-o", "/proc/o.csv", "--hide", "1 km", *QUICK)
+    assert ended.returncode == 2 and "Errno" not in ended.stderr and "/proc/o.csv cannot be written" in ended.stderr
+
+
 def test_parquet_and_a_ledger(folder: Path) -> None:
     pq.write_table(table(), "trips.parquet")
     assert sfumato("ledger", "limit", "spent.ledger", "--epsilon", "2").exit_code == 0
@@ -88,7 +107,7 @@ def test_parquet_and_a_ledger(folder: Path) -> None:
         (("--hide", "1 km", "--box", "data"), "--box-epsilon 1"),
         (("--hide", "1 km", "--box", "trips.csv"), "is the file of the data"),
         (("--hide", "1 km", *BOX, "--prior", "trips.csv"), "--prior data with --prior-epsilon 1"),
-        (("--hide", "1 km", *QUICK, "--person", "id"), "--person and --most-rows are given together"),
+        (("--hide", "1 km", *QUICK, "--person", "id"), "--person id needs --most-rows 1"),
         (("--hide", "1 km", *QUICK, "--ledger", "none.ledger"), "there is no ledger"),
         (("--hide", "1 km", *QUICK, "--lat", "a", "--lon", "b"), "no column 'a'"),
         (("--hide", "1 km", "--box", "-74.02,40.70,-73.90,40.80"), "swap the numbers of the box, --box 40.7,-74.02,"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import geopandas
 import numpy as np
 import pandas as pd
@@ -123,7 +125,7 @@ def asked(**wishes: Any) -> Any:
 
 
 def test_an_error_finds_the_promise(tmp_path: Path) -> None:
-    done = sf.hide(table(), error="800 m", box=BOX, cell="1 km", time_limit=2)
+    done = sf.hide(table(), error="800 m", box=BOX, cell="1 km", time_limit=10)
     assert float(done.design.loss) <= 0.8 and done.spec.privacy is not None and "no more is lost" in done.why
     assert done.spec.privacy.epsilon == done.mechanism.privacy.epsilon
 
@@ -238,7 +240,7 @@ def test_what_would_give_points_away_is_refused_before_anything_is_paid(tmp_path
     for wrong, what in (
         ((twice, "1 km", {"lat": "lat", "lon": "lon"}), r"'latitude' \(by the name\); say of it"),
         ((table(), "1 km", {"on_unknown": "typo"}), "on_unknown"),
-        ((table(), "1 km", {"person": "id"}), "given together"),
+        ((table(), "1 km", {"person": "id"}), "person='id' needs most_rows=1"),
         ((table(), 500, {}), "500 what"),
         ((table(), None, {"epsilon": 0}), "epsilon"),
     ):
@@ -256,3 +258,35 @@ def test_cells_of_h3_do_not_come_from_the_data(tmp_path: Path) -> None:
         sf.hide(file, "1 km", output=tmp_path / "hidden.csv", h3=7, box=str(file))
     with pytest.raises(InvalidInput, match="is a file to write"):
         sf.hide(file, "1 km", output=".", box=BOX)
+
+
+def test_lazy_tables_come_back_as_they_came(hidden: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.hide.hiding.chosen", lambda *_: Chosen(hidden.design, hidden.why))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lazy = sf.hide(pl.DataFrame(points()).lazy(), "1 km", **QUICK).table
+        reader = sf.hide(table().to_reader(), "1 km", **QUICK).table
+    assert isinstance(lazy, pl.LazyFrame) and lazy.collect()["id"].to_list() == points()["id"]
+    assert isinstance(reader, pa.RecordBatchReader) and reader.read_all()["id"] == table()["id"]
+    done = sf.hide(duckdb.from_arrow(table()), "1 km", **QUICK).table
+    assert isinstance(done, duckdb.DuckDBPyRelation) and done.to_arrow_table()["id"].to_pylist() == points()["id"]
+    assert done.to_arrow_table()["lat"] == done.to_arrow_table()["lat"] != table()["lat"]  # drawn once
+
+
+def test_arguments_that_are_none_are_said() -> None:
+    with pytest.raises(InvalidInput, match="hide has no argument bx=, did you mean 'box'"):
+        sf.hide(table(), "1 km", bx=1)
+
+
+def test_a_report_has_a_place_of_its_own(hidden: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert hidden.report() == Path("hidden.html") and (tmp_path / "hidden.html").exists()
+
+
+def test_a_place_that_cannot_be_written_is_said_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sfumato.files.tempfile.mkstemp", full)
+    with pytest.raises(InvalidInput, match=r"hidden\.csv cannot be written: No space left on device"):
+        sf.hide(csv_file(tmp_path / "trips.csv"), "1 km", output=tmp_path / "hidden.csv", **QUICK)

@@ -19,8 +19,11 @@ from sfumato.hide.hiding import hide as hidden_points
 from sfumato.hide.wish import TIME_LIMIT
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.release.ledger import Ledger
+from sfumato.spaces.lengths import METRES
 from sfumato.specs.spec import Spec, read_spec
 from sfumato.watch import Watch
+
+_A_MILLIMETRE = 0.001  # metres
 
 _Where = Annotated[
     str | None,
@@ -168,7 +171,7 @@ def _diagnosed(done: Hidden) -> list[str]:
     words = []
     if known.moved:
         words.append(
-            f"{known.moved:,} of {known.rows:,} rows lay outside of the box, by up to {known.farthest:.6g} {unit}, and "
+            f"{known.moved:,} of {known.rows:,} rows lay outside of the box, by {_far(known.farthest, unit)}, and "
             "were moved to its border"
         )
     if known.dropped - known.beyond:
@@ -176,6 +179,14 @@ def _diagnosed(done: Hidden) -> list[str]:
     if known.beyond:
         words.append(f"{known.beyond:,} rows were left out because their person has enough others")
     return [f"{sentence}; this is about the true data, keep it to yourself" for sentence in words]
+
+
+def _far(farthest: float, unit: str) -> str:
+    """How far points lay outside, in words: the last bit of a double is no distance."""
+    metres = farthest * float(METRES[unit]) if unit in METRES else None
+    if metres is not None and metres < _A_MILLIMETRE:
+        return "less than a millimetre"
+    return f"up to {farthest:.6g} {unit}"
 
 
 def _record(done: Hidden) -> dict[str, Any]:

@@ -52,5 +52,12 @@ def run() -> None:
 
 
 def _fail(error: Exception, status: int) -> None:
-    typer.echo(f"sfumato: {error}", err=True)
+    typer.echo(f"sfumato: {_said(error)}", err=True)
     sys.exit(status)
+
+
+def _said(error: Exception) -> str:
+    """What an error says, without the number that the system has for it."""
+    if not isinstance(error, OSError) or isinstance(error, SfumatoError) or not error.strerror:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"

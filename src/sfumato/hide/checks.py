@@ -18,6 +18,7 @@ import numpy as np
 from sfumato.certify.amounts import Amount
 from sfumato.certify.protocol import Domain
 from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported, keyword, shown
+from sfumato.files import PartialFile, writable
 from sfumato.hide.others import refuse_places
 from sfumato.hide.sources import Source
 from sfumato.numbers import Floats
@@ -125,6 +126,16 @@ def _format(path: Path, what: str) -> str:
         raise NotSupported(
             f"the format of {what}, {shown(path.name)}", [*known, "with .gz, .bz2, .zst or .lz4 after text"]
         ) from None
+
+
+def check_place(target: Path) -> None:
+    """Refuse a place where nothing can be written: a file is begun there, and goes at once."""
+    writable(target)
+    try:
+        with PartialFile(target):
+            return
+    except OSError as error:
+        raise InvalidInput(f"{target} cannot be written: {error.strerror or error}") from error
 
 
 def check_columns(source: Source, column: Position, person: str | None) -> None:

@@ -69,8 +69,11 @@ class Hidden:
         """Everything that is promised, in words: about the release, and about what was paid beside it."""
         return promise_words(self.design, self.spec, self.paid, self.why)
 
-    def report(self, path: str | PathLike[str]) -> Path:
-        """Write the report as one page; nothing in it depends on the true points but through what was paid for."""
+    def report(self, path: str | PathLike[str] = "hidden.html") -> Path:
+        """Write the report as one page; nothing in it depends on the true points but through what was paid for.
+
+        Without a path it is ``hidden.html`` in the folder at hand; of a file it stands beside that already.
+        """
         target = file_path(path, "a report")
         write_whole(target, lambda: hidden_page(self.design, self.spec, self.paid, self.why))
         return target

@@ -14,9 +14,8 @@ from sfumato.certify.amounts import amount
 from sfumato.certify.certificate import certificate_of
 from sfumato.certify.file import to_bytes
 from sfumato.errors import InvalidInput, keyword
-from sfumato.files import writable
 from sfumato.hide.cells import cell_side
-from sfumato.hide.checks import Checked, check_columns, check_formats, check_room
+from sfumato.hide.checks import Checked, check_columns, check_formats, check_place, check_room
 from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, named
 from sfumato.hide.extents import Extent, box_table, extent_of, refuse_data
 from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
@@ -353,7 +352,7 @@ def _targets(source: Source, output: Any, overwrite: bool) -> tuple[Path, ...]:
     if len(set(targets)) < len(targets):
         raise InvalidInput(f"{target} is a name for what is written beside the output: choose another ending")
     for path in targets:
-        writable(path)
+        check_place(path)
         if path.exists() and not overwrite:
             raise InvalidInput(f"{path} is already there: {keyword('overwrite', True)} replaces it, as another release")
         if path.exists() and path.samefile(source.file):
@@ -386,7 +385,7 @@ def _released_file(
 
 def _released_table(source: Source, found: Chosen, asked: Asked, terms: Terms) -> Hidden:
     work = tell(batch_release(found.design.mechanism, terms))
-    table = released_table(source.table, work, BATCH)
+    table = source.back(released_table(source.table, work, BATCH))
     known = Diagnostics(work.rows, work.moved, work.farthest, work.dropped, work.beyond, work.seconds)
     return Hidden(found.design, asked.spec, found.why, asked.paid, known, table=table, stay=_staying(source, asked))
 

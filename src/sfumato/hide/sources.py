@@ -6,7 +6,8 @@ before, and reads coordinates for what is paid for: a box or a prior from the da
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -41,6 +42,8 @@ class Source:
     table: Any = None
     file: Path | None = None
     layer: str | None = None
+    back: Callable[[Any], Any] = lambda table: table
+    """Makes what was given of a released table."""
 
     @property
     def name(self) -> str:
@@ -199,11 +202,26 @@ def _of_series(series: Any) -> Any:
 def source_of(given: Any, layer: str | None = None) -> Source:
     """A path is a file; anything else is a table."""
     if not isinstance(given, str | PathLike):
-        return Source(table=given)
+        return _of_table(given)
     file = file_path(given, "the source")
     if not file.is_file():
         raise InvalidInput(f"there is no file {file}")
     return Source(file=file, layer=layer)
+
+
+def _of_table(given: Any) -> Source:
+    """A table that can be looked at twice; what is lazy is collected here, once, and comes back as what it was."""
+    if nw.dependencies.is_polars_lazyframe(given):
+        return Source(table=given.collect(), back=lambda table: table.lazy())
+    if isinstance(given, pa.RecordBatchReader):
+        return Source(table=given.read_all(), back=lambda table: table.to_reader())
+    datasets = sys.modules.get("pyarrow.dataset")  # who has a dataset has loaded it
+    if datasets is not None and isinstance(given, datasets.Dataset):
+        return Source(table=given.to_table(), back=datasets.dataset)
+    if isinstance(given, nw.DataFrame | nw.LazyFrame):
+        inner = _of_table(given.to_native())
+        return Source(table=inner.table, back=lambda table: nw.from_native(inner.back(table)))
+    return Source(table=given)
 
 
 def _columns_of_table(table: Any) -> tuple[str, ...]:

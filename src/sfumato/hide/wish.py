@@ -137,10 +137,13 @@ class Wish:
                 raise InvalidInput(f"{keyword(name)} is a text, found {shown(value)}")
         if self.most_rows is not None:
             integer(self.most_rows, "most_rows", 1)
-        if (self.person is None) != (self.most_rows is None):
+        if self.person is not None and self.most_rows is None:
             raise InvalidInput(
-                f"{keyword('person')} and {keyword('most_rows')} are given together: whose, and how many"
+                f"{keyword('person', self.person)} needs {keyword('most_rows', 1)}, or more: so many rows of each "
+                "person are released, and what they cost is added up"
             )
+        if self.person is None and self.most_rows is not None:
+            raise InvalidInput(f"{keyword('most_rows')} is about the rows of a person: say whose, {keyword('person')}")
         for name in ("drop", "keep"):
             object.__setattr__(self, name, names_of(getattr(self, name), name))
         both = sorted({*self.drop} & {*self.keep})
