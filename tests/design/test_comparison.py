@@ -8,6 +8,7 @@ import pytest
 import sfumato as sf
 from sfumato.design import comparison
 from sfumato.design.comparison import compare_known
+from sfumato.measures.shares import share_variance
 from sfumato.mechanisms.registry import MECHANISMS
 
 
@@ -164,9 +165,107 @@ def test_text_records_and_errors() -> None:
     with pytest.raises(sf.errors.Mismatch):
         compare_known(sf.Prior.uniform(sf.line(4)), loss, privacy)
     with pytest.raises(sf.errors.InvalidInput, match="a loss"):
-        compare_known(prior, prior, privacy)  # type: ignore[arg-type]
+        compare_known(prior, prior, privacy)  # type: ignore[call-overload]
     with pytest.raises(sf.errors.InvalidInput, match="not compared"):
         found["oracle"]
     far = sf.line(2501)
     with pytest.raises(sf.errors.NotSupported, match="2501 secrets"):
         compare_known(sf.Prior.uniform(far), sf.losses.bin(far), sf.PrivacyType(far, epsilon=1))
+
+
+# ----------------------------------------------------------------- for a survey
+
+
+def test_a_survey_is_compared_by_its_respondents() -> None:
+    """Values of ../shared/design/estimation.md, with pᵀp taken off."""
+    privacy = sf.PrivacyType(sf.line(4), alpha="1/2")
+    found = compare_known(None, None, privacy, objective="shares")
+    prior = sf.Prior.uniform(privacy.space)
+    assert found.rows[0].name == "optimal" and found["geometric"].variance == Fraction(61, 4)
+    assert found["geometric"].times == pytest.approx(1.376, abs=1e-3)
+    assert found.clear == pytest.approx(0.75)
+    for row in found:
+        assert row.mechanism is not None
+        assert row.variance == share_variance(prior, row.mechanism.channel)
+        assert row.proved and row.recovered == (row.variance < float("inf"))
+    lost = {row.name for row in found if not row.recovered}
+    assert lost == {"closest_pair", "membership", "one_against_rest"} == {row.name for row in found.rows[-3:]}
+    times = [row.times for row in found]
+    assert times == sorted(times)
+    assert set(found.left_out) | {row.name for row in found} == {*MECHANISMS, "optimal"}
+
+
+def test_known_ones_of_local_privacy_beside_the_design() -> None:
+    """Six answers at e^ε = 3: subset selection is the design, the others need more."""
+    privacy = sf.PrivacyType(sf.discrete(6), alpha="1/3")
+    found = compare_known(None, None, privacy, objective="shares")
+    assert [row.name for row in found][:2] == ["optimal", "subset_selection"]
+    assert found["subset_selection"].variance == Fraction(625, 48)
+    best = found["optimal"]
+    assert best.bound is not None and float(best.bound) == pytest.approx(625 / 48, rel=1e-9)
+    assert 1 < found["random_response"].times < found["unary_encoding"].times < found["hadamard_response"].times
+    assert str(found).endswith("no mechanism with this promise has N × variance below 13.0208")
+
+
+def test_workloads_and_guesses_of_a_survey() -> None:
+    privacy = sf.PrivacyType(sf.line(4), alpha="1/4")
+    guess = sf.Prior.from_counts([5, 3, 2, 0], privacy.space)
+    for what in ("cumulative", "mean", [[1, 1, 0, 0]]):
+        found = compare_known(guess, None, privacy, objective=sf.objectives.shares(what))
+        best = found["optimal"]
+        assert found.rows[0] is best and best.bound is not None
+        assert all(float(row.variance) >= float(best.bound) * (1 - 1e-9) for row in found)
+        assert float(best.variance) <= float(best.bound) * (1 + 2e-3)
+    assert str(compare_known(guess, None, privacy, objective=sf.objectives.shares("mean"))).startswith("mean, ")
+    truth = sf.Channel(privacy.space, np.eye(4), privacy.space.labels)
+    even = compare_known(None, None, privacy, objective="shares", mechanisms={"truth": truth, "mine": sf.geometric})
+    assert even["truth"].variance == pytest.approx(even.clear) and even["truth"].proved.outcome == "fails"
+    assert even["truth"].times < 1 == even["mine"].times  # what breaks the promise is no measure
+
+
+def test_texts_and_records_of_a_survey() -> None:
+    privacy = sf.PrivacyType(sf.discrete(["no", "yes", "why"]), alpha="1/2")
+    found = compare_known(None, None, privacy, objective="shares", mechanisms=["random_response", "membership"])
+    assert str(found).splitlines() == [
+        "shares, PrivacyType(discrete(3), alpha=1/2), 0.666667 in the clear",
+        "mechanism        N × variance  respondents  recovered  outputs   needs ε  proved",
+        "random_response       10.6667          1 ×        yes        3  0.693147   holds",
+        "membership                  –            –         no        2  0.693147   holds",
+    ]
+    first, last = found.records()
+    assert first["variance"] == pytest.approx(32 / 3) and first["recovered"] and first["times"] == 1
+    assert last["variance"] is None and last["times"] is None and not last["recovered"]
+    assert list(found.to_pandas().index) == ["random_response", "membership"]
+    seen: list[str] = []
+    compare_known(None, None, privacy, objective="shares", progress=seen.append)
+    assert seen == [*MECHANISMS, "optimal"]
+
+
+def test_a_survey_on_many_answers_says_why_no_design_is_there() -> None:
+    many = sf.PrivacyType(sf.line(101), alpha="1/2")
+    found = compare_known(None, None, many, objective="shares")
+    assert "at most 100 secrets, here are 101" in found.left_out["optimal"]
+    assert str(found).rpartition("\n")[2].startswith("no row optimal: ")
+    apart = sf.PrivacyType(sf.graph([("a", "b")], labels=["a", "b", "c"]), alpha="1/2")
+    assert "infinite" in compare_known(None, None, apart, objective="shares").left_out["optimal"]
+
+
+def test_what_a_survey_cannot_be_asked() -> None:
+    space = sf.line(3)
+    prior, loss, privacy = sf.Prior.uniform(space), sf.losses.bin(space), sf.PrivacyType(space, alpha="1/2")
+    with pytest.raises(sf.errors.NotSupported, match="a loss beside an objective about shares"):
+        compare_known(prior, loss, privacy, objective="shares")
+    with pytest.raises(sf.errors.InvalidInput, match="a loss"):
+        compare_known(prior, None, privacy)
+    with pytest.raises(sf.errors.NotSupported, match="the worst"):
+        compare_known(prior, loss, privacy, objective="worst secret")
+    with pytest.raises(sf.errors.NotSupported, match="worst of several"):
+        compare_known(None, None, privacy, objective=sf.objectives.shares(priors=[prior]))
+    with pytest.raises(sf.errors.InvalidInput, match="at least two"):
+        compare_known(None, None, sf.PrivacyType(sf.line(1), alpha="1/2"), objective="shares")
+    with pytest.raises(sf.errors.Mismatch):
+        compare_known(sf.Prior.uniform(sf.line(4)), None, privacy, objective="shares")
+    with pytest.raises(sf.errors.NotSupported, match="all points of"):
+        compare_known(None, None, sf.PrivacyType(sf.box(2, step=1), epsilon=1), objective="shares")
+    with pytest.raises(sf.errors.InvalidInput, match="not compared"):
+        compare_known(None, None, privacy, objective="shares", mechanisms=["geometric"])["oracle"]

@@ -57,6 +57,59 @@ def test_the_default_loss_of_a_query_is_the_error_of_its_answer() -> None:
     assert known("grid:2,2", "--no-optimum").startswith("distance, ")
 
 
+SURVEY = """
+[space]
+kind = "discrete"
+labels = ["red", "green", "blue", "grey"]
+[privacy]
+alpha = "1/3"
+"""
+
+
+def test_a_survey_is_compared_by_respondents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("survey.toml").write_text(SURVEY)
+    text = known("survey.toml", "--objective", "shares", "-o", "known.json")
+    assert text.startswith("shares, PrivacyType(discrete(4), alpha=1/3), 0.75 in the clear\nmechanism")
+    rows = [line.split() for line in text.splitlines()]
+    assert rows[2][:2] == ["optimal", "6.75"] and ["subset_selection", "6.75", "1", "×", "yes", "4"] in [
+        row[:6] for row in rows
+    ]
+    assert "no mechanism with this promise has N × variance below 6.7" in text
+    assert "not for this promise: geometric" in text and text.endswith("Drawn: known.json")
+    asked = ["compare-known", "line:4", "--objective", "shares", "--workload", "cumulative", "--json"]
+    done = CliRunner().invoke(app, asked)
+    first, *others = [json.loads(line) for line in done.stdout.splitlines()]
+    assert first["mechanism"] == "optimal" and first["times"] == 1 and first["workload"] == "cumulative shares"
+    assert others[-1]["recovered"] is False and others[-1]["variance"] is None
+    # a spec that asks for shares is compared by them, and known mechanisms are written for it without a loss
+    Path("asks.toml").write_text(SURVEY + '[objective]\nkind = "shares"\nworkload = "cumulative"\n')
+    assert known("asks.toml", "--no-optimum").startswith("cumulative shares, ")
+    assert known("asks.toml", "--no-optimum", "--objective", "loss").startswith("distance, ")
+    assert "loss " not in run("known", "subset-selection", "asks.toml", "-o", "sets.sfm")
+    assert sf.load("sets.sfm").outputs == ("red", "green", "blue", "grey")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("line:3", "--objective", "share"), "--objective share; supported: loss, shares"),
+        (("line:3", "--objective", "shares", "--workload", "total"), "--workload total; supported: shares, cumulative"),
+        (("line:3", "--workload", "mean"), "say --objective shares too"),
+        (("line:3", "--objective", "shares", "--loss", "bin"), "--loss bin: shares are estimated"),
+        (("line:1", "--objective", "shares"), "at least two secrets"),
+        (("box.toml", "--objective", "shares"), "shares on a box of coordinates"),
+    ],
+)
+def test_surveys_that_cannot_be_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("box.toml").write_text('[space]\nkind = "box"\nsides = [2, 2]\nstep = 1\n[privacy]\nepsilon = 1\n')
+    with pytest.raises(sf.errors.SfumatoError, match=said):
+        run("compare-known", *words)
+
+
 TOWNS = """
 [space]
 kind = "geo"
@@ -103,6 +156,11 @@ def test_a_known_mechanism_is_written_and_verified(towns: Path) -> None:
     told = sf.load("dual-random-response.sfm")
     assert record["remapped"] and record["outputs"] == len(told.outputs) < 4 and told.provenance["remapped"]
     assert record["loss"] == pytest.approx(float(told.proof.loss or 0))
+
+
+def test_shares_of_places_are_compared_like_those_of_answers(towns: Path) -> None:
+    text = known("towns.toml", "--objective", "shares", "--no-optimum")
+    assert text.startswith("shares, PrivacyType(4 places, epsilon=0.2 per km)") and "\nplanar_laplace " in text
 
 
 def test_the_list_of_known_mechanisms(towns: Path) -> None:

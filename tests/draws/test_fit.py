@@ -38,7 +38,7 @@ from sfumato.release.sampler import Sampler, integer_noise, sampler
 BUDGET = 1e-6
 """The chance that any test of this file fails although every sampler is right."""
 
-PLANNED = 100
+PLANNED = 120
 """The number of p-values it is spread over."""
 
 SMALL = 25

@@ -7,6 +7,7 @@ import pytest
 import sfumato as sf
 from sfumato.design.comparison import compare_known
 from sfumato.report.comparison import comparison_figure
+from sfumato.report.comparison_survey import survey_figure
 from sfumato.report.figure import write
 
 
@@ -32,3 +33,19 @@ def test_what_is_drawn_is_what_was_compared(space: sf.FiniteSpace, tmp_path: Pat
 def test_only_comparisons_are_drawn() -> None:
     with pytest.raises(sf.errors.InvalidInput, match="Comparison"):
         comparison_figure(sf.line(3))  # type: ignore[arg-type]
+
+
+def test_a_survey_is_drawn_by_its_respondents(tmp_path: Path) -> None:
+    privacy = sf.PrivacyType(sf.line(4, unit="h"), alpha="1/2")
+    found = compare_known(None, None, privacy, objective="shares")
+    figure = comparison_figure(found)
+    (bars,) = figure.data
+    drawn = [None if x is None else x + 1 for x in bars.x]
+    assert drawn == pytest.approx([row.times if row.recovered else None for row in found])
+    assert list(figure.layout.yaxis.ticktext) == [row.name for row in found] and bars.y[0] == len(found)
+    texts = [a.text for a in figure.layout.annotations]
+    assert texts.count("shares cannot be recovered") == 3 and "per h" in texts[-1].replace("<br>", " ")
+    assert 10 ** figure.layout.xaxis.range[1] > max(x for x in drawn if x is not None)
+    assert write(figure, tmp_path / "known.html").stat().st_size > 10_000
+    with pytest.raises(sf.errors.InvalidInput, match="SharesComparison"):
+        survey_figure(sf.line(3))  # type: ignore[arg-type]

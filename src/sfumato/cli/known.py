@@ -23,14 +23,16 @@ from sfumato.cli.options import (
     saved,
 )
 from sfumato.cli.progress import line, until_asked
-from sfumato.design import known_mechanism, known_on_box
+from sfumato.design import Comparison, SharesComparison, known_mechanism, known_on_box, objectives
 from sfumato.design.boxes.known import OPTIMAL, smooth_exists
 from sfumato.design.comparison import compare_known as known_mechanisms
 from sfumato.design.known import NOISE, as_name
+from sfumato.design.objectives import Objective
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.files import writable
 from sfumato.losses import default
 from sfumato.measures import capacity
+from sfumato.measures.shares import NAMES
 from sfumato.mechanisms import MECHANISMS
 from sfumato.orders import refines
 from sfumato.report.comparison import comparison_figure
@@ -69,6 +71,12 @@ def compare_known(
     prior: Annotated[
         str | None, typer.Option(help="uniform (default), or counts such as 3,0,1, one for each secret.")
     ] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="loss (default), or shares: how many respondents a survey needs.")
+    ] = None,
+    workload: Annotated[
+        str | None, typer.Option(help="With shares, what is estimated: shares (default), cumulative or mean.")
+    ] = None,
     figure: FigureFile = None,
     optimal: Annotated[
         bool | None,
@@ -85,10 +93,24 @@ def compare_known(
 
     The best one for the loss and the prior is beside them, with the bound that no mechanism goes below. Of a spec,
     space, promise, prior and loss are compared; on a box of coordinates all of them keep a promise about all points.
+
+    With --objective shares it is for a survey: how many times as many respondents each needs as the best one, for the
+    same errors of estimated shares, and from which of them shares cannot be recovered.
     """
+    said = {"--alpha": alpha, "--epsilon": epsilon, "--loss": loss, "--prior": prior}
+    aim = _aim(objective, workload)
+    if aim.criterion == "shares" and loss is not None:
+        raise InvalidInput(f"--loss {loss}: shares are estimated from all answers, and no single one has a loss")
     if Path(space).suffix == ".toml":
-        question = _of_spec(Path(space), {"--alpha": alpha, "--epsilon": epsilon, "--loss": loss, "--prior": prior})
+        question = _of_spec(Path(space), said)
+        if objective is None:
+            aim = question.objective
         if isinstance(question, BoxSetup):
+            if aim.criterion == "shares":
+                raise NotSupported(
+                    f"{space}: shares on a box of coordinates, whose secrets are all points",
+                    ["space kind = 'grid', whose secrets are the centres of cells", "a list of answers or places"],
+                )
             _compare_on_box(question, figure, bool(optimal), time_limit, as_json)
             return
         privacy, home, chosen, belief = question.privacy, question.space, question.loss_on_outputs, question.prior
@@ -98,13 +120,23 @@ def compare_known(
         home = privacy.space
         chosen = default(home) if loss is None else loss_from_text(loss, home)
         belief = prior_from_text(prior or "uniform", home)
+    comparison: Comparison | SharesComparison
     with line() as say:
-        comparison = known_mechanisms(belief, chosen, privacy, optimal=optimal, progress=say)
+        if aim.criterion == "shares":
+            comparison = known_mechanisms(belief, None, privacy, objective=aim, optimal=optimal, progress=say)
+        else:
+            comparison = known_mechanisms(belief, chosen, privacy, optimal=optimal, progress=say)
     if figure is not None:
         write(comparison_figure(comparison), figure)
+    _tell(comparison, {"space": space, **promise_record(privacy)}, figure, as_json)
+
+
+def _tell(comparison: Comparison | SharesComparison, asked: dict[str, Any], figure: Path | None, as_json: bool) -> None:
+    """A comparison as a table, or as a record a row."""
     if as_json:
+        named = {"workload": comparison.workload.name} if isinstance(comparison, SharesComparison) else {}
         for record in comparison.records():
-            answer({"space": space, **promise_record(privacy), **record}, (), as_json)
+            answer(asked | named | record, (), as_json)
         if OPTIMAL in comparison.left_out:
             typer.echo(f"sfumato: no row optimal: {comparison.left_out[OPTIMAL]}", err=True)
         return
@@ -116,12 +148,27 @@ def compare_known(
         typer.echo(f"Drawn: {figure}")
 
 
+def _aim(objective: str | None, workload: str | None) -> Objective:
+    """What mechanisms are compared by, in words."""
+    if objective not in (None, "loss", "shares"):
+        raise NotSupported(f"--objective {objective}", ["loss", "shares"])
+    if workload is not None and workload not in NAMES:
+        raise NotSupported(f"--workload {workload}", NAMES)
+    if objective == "shares":
+        return objectives.shares(workload)
+    if workload is not None:
+        raise InvalidInput(f"--workload {workload} says which shares are estimated: say --objective shares too")
+    return objectives.expected()
+
+
 def _of_spec(spec: Path, beside: dict[str, Any] | None = None) -> Setup:
     """What a spec asks, if it promises an ε; what it says is not said again beside it."""
     for option, value in (beside or {}).items():
         if value is not None:
             raise InvalidInput(f"{option} {value}: {spec} says it; change it there, or name a space such as line:6")
-    question = plain(read_setup(spec), spec, "compare-known")
+    question = read_setup(spec)
+    if question.under or not question.about_shares:
+        question = plain(question, spec, "compare-known")
     if question.privacy is None:
         raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
     return question
@@ -182,9 +229,8 @@ def known(
         assert question.privacy is not None
         if say is not None:
             say(f"making {key}")
-        made: Any = known_mechanism(
-            key, question.privacy, prior=question.prior, loss=question.loss_on_outputs, remap=remap
-        )
+        stakes = None if question.about_shares else question.loss_on_outputs
+        made: Any = known_mechanism(key, question.privacy, prior=question.prior, loss=stakes, remap=remap)
     if isinstance(question, BoxSetup) and question.note:
         typer.echo(f"sfumato: {question.note}", err=True)
     digest = save(made, target)

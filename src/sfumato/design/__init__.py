@@ -8,6 +8,7 @@ from sfumato.design import calibration, compatibility, objectives, universal
 from sfumato.design.boxes.known import BoxComparison, known_on_box
 from sfumato.design.calibration import *
 from sfumato.design.comparison import Comparison, compare_known
+from sfumato.design.comparison_shares import SharesComparison
 from sfumato.design.known import known_mechanism
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
@@ -23,6 +24,7 @@ __all__ = [
     "Comparison",
     "Design",
     "Objective",
+    "SharesComparison",
     "SharesDesign",
     "compare_known",
     "compatibility",

@@ -5,38 +5,40 @@ The best mechanism for the loss and the prior is put beside them where it is fou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
-from sfumato.arguments import flag, items, one_of, optional_function
+from sfumato.arguments import flag, optional_function
 from sfumato.certify.mechanism import Mechanism
-from sfumato.channels.channel import Channel, as_channel, check_secrets
+from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.boxes.known import OPTIMAL, below
+from sfumato.design.comparison_candidates import (
+    MOST_SECONDS,
+    Candidates,
+    built,
+    candidates,
+    channel_of,
+    promise_kept,
+    with_the_best,
+)
+from sfumato.design.comparison_shares import SharesComparison, compare_for_shares
+from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.optimal import design
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, keyword, shown
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, shown
 from sfumato.labels import pandas_records
 from sfumato.losses.loss import Loss
 from sfumato.measures.leakage import leakage
 from sfumato.measures.uncertainty import expected_loss, posterior_loss, prior_loss
 from sfumato.mechanisms.exponential import true_epsilon
-from sfumato.mechanisms.proved import LARGEST_TABLE
-from sfumato.mechanisms.registry import MECHANISMS
-from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
+from sfumato.privacy.satisfaction import smallest_epsilon
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.verdict import Verdict, holds
+from sfumato.verdict import Verdict
 
 if TYPE_CHECKING:  # an extra
     import pandas
-
-_LARGEST_DESIGN = 100  # Up to so many secrets the best is looked for unasked: two seconds without symmetries.
-_MOST_SECONDS = 10  # A design gets so many seconds; what it has by then is proved, with its bound.
-
-_LARGEST_EXACT = 2**12  # Up to so many entries losses are computed in fractions.
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,15 +143,42 @@ def _shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+@overload
 def compare_known(
     prior: Prior,
     loss: Loss,
     privacy: PrivacyType,
     *,
-    mechanisms: Iterable[str] | Mapping[str, Any] | None = None,
+    mechanisms: Candidates = None,
     optimal: bool | None = None,
+    objective: Objective | str = ...,
     progress: Callable[[str], Any] | None = None,
-) -> Comparison:
+) -> Comparison: ...
+
+
+@overload
+def compare_known(
+    prior: Prior | None,
+    loss: None,
+    privacy: PrivacyType,
+    *,
+    mechanisms: Candidates = None,
+    optimal: bool | None = None,
+    objective: Objective | str = ...,
+    progress: Callable[[str], Any] | None = None,
+) -> SharesComparison: ...
+
+
+def compare_known(
+    prior: Prior | None,
+    loss: Loss | None,
+    privacy: PrivacyType,
+    *,
+    mechanisms: Candidates = None,
+    optimal: bool | None = None,
+    objective: Objective | str = "expected",
+    progress: Callable[[str], Any] | None = None,
+) -> Comparison | SharesComparison:
     """Every known mechanism that exists for a promise, beside the others and the best one.
 
     Parameters
@@ -161,6 +190,10 @@ def compare_known(
         Whether to design the best mechanism for this loss and prior and put it beside them, with the bound that
         proves it. By default if all known ones are compared, on at most 100 secrets; ``left_out["optimal"]`` says why
         it is not there. It gets ten seconds.
+    objective
+        ``"expected"``, or ``"shares"`` (and ``objectives.shares(workload)``) with no loss: then what counts is the
+        variance of estimated shares, the prior is the guessed distribution (None: uniform), and what comes back is a
+        :class:`~sfumato.design.comparison_shares.SharesComparison`.
     progress
         Called with the name of each mechanism before it is built.
 
@@ -177,38 +210,34 @@ def compare_known(
     geometric          0.39125   0.39125   1.38629      3.4      0.48   holds
     permute_and_flip  0.663203  0.663203   1.19735  2.71074  0.342148   holds
     exponential       0.811273  0.811273  0.896746  2.27436  0.254873   holds
+    >>> print(compare_known(None, None, privacy, objective="shares", mechanisms=["geometric", "unary_encoding"]))
+    shares, PrivacyType(line(5), alpha=1/4), 0.8 in the clear
+    mechanism       N × variance  respondents  recovered  outputs  needs ε  proved
+    geometric            2.87889          1 ×        yes        5  1.38629   holds
+    unary_encoding       8.36705      2.906 ×        yes       32  1.38629   holds
     """
+    wanted = as_objective(objective)
+    if wanted.criterion == "shares":
+        if loss is not None:
+            raise NotSupported("a loss beside an objective about shares", ["compare_known(prior, None, privacy, …)"])
+        return compare_for_shares(
+            prior, privacy, wanted, mechanisms=mechanisms, optimal=optimal, progress=progress
+        )  # fmt: skip
+    if not wanted.plain:
+        raise NotSupported("a comparison under limits or for the worst", ["the expected loss", "shares"])
     prior, privacy = as_prior(prior), as_type(privacy)
     loss = expect(loss, Loss, "a loss", "losses.absolute(space) makes one")
     check_secrets("prior, loss and privacy type", privacy.space, prior, loss)
-    if len(privacy.space) > LARGEST_TABLE:
-        raise NotSupported(f"a comparison on {len(privacy.space)} secrets", [f"at most {LARGEST_TABLE}"])
     progress = optional_function(progress, "progress")
     optimal = None if optimal is None else flag(optimal, "optimal")
-    rows, left_out = [], {}
-    for name, candidate in _candidates(mechanisms).items():
-        if progress is not None:
-            progress(name)
-        try:
-            verdict = MECHANISMS[name].applies(privacy) if candidate is MECHANISMS.get(name) else None
-            if verdict is not None and verdict.outcome != "holds":
-                left_out[name] = verdict.reason
-                continue
-            built = candidate if isinstance(candidate, Mechanism | Channel) else candidate(privacy)
-        except (NotSupported, Infeasible, UndecidedError) as refusal:
-            left_out[name] = str(refusal)
-            continue
-        rows.append(_row(name, built, prior, loss, privacy))
-    if optimal is None and mechanisms is None and len(privacy.space) > _LARGEST_DESIGN:
-        left_out[OPTIMAL] = (
-            f"the best of all mechanisms is looked for unasked on at most {_LARGEST_DESIGN} secrets, here are "
-            f"{len(privacy.space)}; {keyword('optimal', True)} looks for it all the same"
-        )
-    elif optimal or (optimal is None and mechanisms is None):
+    left_out: dict[str, str] = {}
+    made = built(candidates(mechanisms, privacy), privacy, left_out, progress)
+    rows = [_row(name, one, prior, loss, privacy) for name, one in made]
+    if with_the_best(optimal, mechanisms, privacy, left_out):
         if progress is not None:
             progress(OPTIMAL)
         try:
-            best = design(prior, loss, privacy, time_limit=_MOST_SECONDS)
+            best = design(prior, loss, privacy, time_limit=MOST_SECONDS)
             rows.append(replace(_row(OPTIMAL, best.mechanism, prior, loss, privacy), bound=best.bound))
         except (NotSupported, Infeasible, UndecidedError, SolverError) as refusal:
             left_out[OPTIMAL] = str(refusal)
@@ -217,24 +246,10 @@ def compare_known(
     return Comparison(prior, loss, privacy, tuple(rows), prior_loss(prior, loss), left_out)
 
 
-def _candidates(mechanisms: Iterable[str] | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if mechanisms is None:
-        return MECHANISMS
-    if isinstance(mechanisms, Mapping):
-        for name, value in mechanisms.items():
-            if not isinstance(value, Mechanism | Channel) and not callable(value):
-                raise InvalidInput(f"{shown(name)} is no mechanism, channel or constructor: {type(value).__name__}")
-        return mechanisms
-    names = [mechanisms] if isinstance(mechanisms, str) else items(mechanisms, "known mechanisms")
-    for name in names:
-        one_of(name, tuple(MECHANISMS), "known mechanism")
-    return {name: MECHANISMS[name] for name in names}
-
-
-def _row(name: str, built: Any, prior: Prior, loss: Loss, privacy: PrivacyType) -> Compared:
-    mechanism = built if isinstance(built, Mechanism) else None
-    check_secrets(f"{name} and privacy type", privacy.space, built)
-    channel = _channel(built, prior.exact and loss.exact)
+def _row(name: str, made: Any, prior: Prior, loss: Loss, privacy: PrivacyType) -> Compared:
+    mechanism = made if isinstance(made, Mechanism) else None
+    check_secrets(f"{name} and privacy type", privacy.space, made)
+    channel = channel_of(made, prior.exact and loss.exact)
     direct = expected_loss(prior, channel, loss) if set(channel.outputs) <= set(loss.actions) else None
     return Compared(
         name,
@@ -244,25 +259,6 @@ def _row(name: str, built: Any, prior: Prior, loss: Loss, privacy: PrivacyType) 
         smallest_epsilon(channel, privacy.space) if mechanism is None else true_epsilon(mechanism),
         leakage(prior, channel),
         leakage(prior, channel, kind="additive"),
-        _proved(built, privacy),
+        promise_kept(made, privacy),
         mechanism,
     )
-
-
-def _channel(built: Any, exactly: bool) -> Channel:
-    """The channel to measure: in fractions for small exact questions, in floats otherwise."""
-    if not isinstance(built, Mechanism):
-        return as_channel(built)
-    if (exactly and built.weights.size <= _LARGEST_EXACT) or built.weights.dtype == object:
-        return built.channel if exactly else built.channel.to_floats()
-    table = built.weights.astype(np.float64)
-    return Channel(built.secrets, table / table.sum(axis=1, keepdims=True), built.outputs)
-
-
-def _proved(built: Any, privacy: PrivacyType) -> Verdict:
-    """Whether the promise is kept: by a proof of it or of a stricter one, else decided now."""
-    if isinstance(built, Mechanism) and built.privacy.space is privacy.space:
-        same = (built.privacy.epsilon, built.privacy.alpha) == (privacy.epsilon, privacy.alpha)
-        if same or built.privacy.rate_bounds(128)[1] <= privacy.rate_bounds(128)[0]:
-            return holds(f"proved: {built.proof}", built.proof)
-    return satisfies(as_channel(built), privacy)

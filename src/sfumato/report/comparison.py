@@ -7,7 +7,9 @@ from typing import Any
 import plotly.graph_objects as go
 
 from sfumato.design.comparison import Compared, Comparison
+from sfumato.design.comparison_shares import SharesComparison
 from sfumato.errors import expect
+from sfumato.report.comparison_survey import survey_figure
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 
 _ROW = 30  # Two mechanisms are so many pixels apart.
@@ -15,8 +17,8 @@ _ABOVE, _BELOW = 72, 56  # pixels for the legend and the numbers of the axes
 _PANELS = ((0.0, 0.52), (0.58, 0.77), (0.83, 1.0))  # The panels show losses, ε and leakage.
 
 
-def comparison_figure(comparison: Comparison) -> go.Figure:
-    """A row for each mechanism, the best after a remap on top.
+def comparison_figure(comparison: Comparison | SharesComparison) -> go.Figure:
+    """A row for each mechanism, the best after a remap on top; for a survey the one that needs fewest respondents.
 
     Left: its loss with outputs taken as actions (open) and with the best remap (filled), and the loss without
     disclosure (dashed). Middle: the ε it needs, beside the one that is promised (dashed). Right: the factor by
@@ -34,6 +36,8 @@ def comparison_figure(comparison: Comparison) -> go.Figure:
     >>> len(comparison_figure(compared).data)
     5
     """
+    if isinstance(comparison, SharesComparison):
+        return survey_figure(comparison)
     comparison = expect(comparison, Comparison, "what is drawn", "compare_known(prior, loss, privacy) makes one")
     figure = canvas(width=820, height=_ROW * (len(comparison) + 1) + _ABOVE + _BELOW)
     places = list(range(len(comparison), 0, -1))

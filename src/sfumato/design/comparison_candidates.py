@@ -1,0 +1,98 @@
+"""What a comparison is made of: candidates built for a promise one after the other, their channels, their proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from sfumato.arguments import items, one_of
+from sfumato.certify.mechanism import Mechanism
+from sfumato.channels.channel import Channel, as_channel
+from sfumato.design.boxes.known import OPTIMAL
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, UndecidedError, keyword, shown
+from sfumato.mechanisms.proved import LARGEST_TABLE
+from sfumato.mechanisms.registry import MECHANISMS
+from sfumato.privacy.satisfaction import satisfies
+from sfumato.privacy.type import PrivacyType
+from sfumato.verdict import Verdict, holds
+
+MOST_SECONDS = 10
+"""A design beside known mechanisms gets so many seconds; what it has by then is proved, with its bound."""
+
+Candidates = Iterable[str] | Mapping[str, Any] | None
+
+_LARGEST_DESIGN = 100  # Up to so many secrets the best is looked for unasked: two seconds without symmetries.
+_LARGEST_EXACT = 2**12  # Up to so many entries measures are computed in fractions.
+
+
+def candidates(mechanisms: Candidates, privacy: PrivacyType) -> Mapping[str, Any]:
+    """What is to be compared, by name: known mechanisms, or mechanisms, channels and constructors of one's own."""
+    if len(privacy.space) > LARGEST_TABLE:
+        raise NotSupported(f"a comparison on {len(privacy.space)} secrets", [f"at most {LARGEST_TABLE}"])
+    if mechanisms is None:
+        return MECHANISMS
+    if isinstance(mechanisms, Mapping):
+        for name, value in mechanisms.items():
+            if not isinstance(value, Mechanism | Channel) and not callable(value):
+                raise InvalidInput(f"{shown(name)} is no mechanism, channel or constructor: {type(value).__name__}")
+        return mechanisms
+    names = [mechanisms] if isinstance(mechanisms, str) else items(mechanisms, "known mechanisms")
+    for name in names:
+        one_of(name, tuple(MECHANISMS), "known mechanism")
+    return {name: MECHANISMS[name] for name in names}
+
+
+def built(
+    compared: Mapping[str, Any],
+    privacy: PrivacyType,
+    left_out: dict[str, str],
+    progress: Callable[[str], Any] | None,
+) -> Iterator[tuple[str, Any]]:
+    """Candidates that exist for a promise, each built when it is asked for; ``left_out`` is told why others are not."""
+    for name, candidate in compared.items():
+        if progress is not None:
+            progress(name)
+        try:
+            verdict = MECHANISMS[name].applies(privacy) if candidate is MECHANISMS.get(name) else None
+            if verdict is not None and verdict.outcome != "holds":
+                left_out[name] = verdict.reason
+                continue
+            made = candidate if isinstance(candidate, Mechanism | Channel) else candidate(privacy)
+        except (NotSupported, Infeasible, UndecidedError) as refusal:
+            left_out[name] = str(refusal)
+            continue
+        yield name, made
+
+
+def with_the_best(optimal: bool | None, mechanisms: Candidates, privacy: PrivacyType, left_out: dict[str, str]) -> bool:
+    """Whether the best mechanism is designed: if it is asked for, or if all known ones are compared on few secrets."""
+    if optimal is not None or mechanisms is not None:
+        return bool(optimal)
+    if len(privacy.space) <= _LARGEST_DESIGN:
+        return True
+    left_out[OPTIMAL] = (
+        f"the best of all mechanisms is looked for unasked on at most {_LARGEST_DESIGN} secrets, here are "
+        f"{len(privacy.space)}; {keyword('optimal', True)} looks for it all the same"
+    )
+    return False
+
+
+def channel_of(made: Any, exactly: bool) -> Channel:
+    """The channel to measure: in fractions for small exact questions, in floats otherwise."""
+    if not isinstance(made, Mechanism):
+        return as_channel(made)
+    if (exactly and made.weights.size <= _LARGEST_EXACT) or made.weights.dtype == object:
+        return made.channel if exactly else made.channel.to_floats()
+    table = made.weights.astype(np.float64)
+    return Channel(made.secrets, table / table.sum(axis=1, keepdims=True), made.outputs)
+
+
+def promise_kept(made: Any, privacy: PrivacyType) -> Verdict:
+    """Whether the promise is kept: by a proof of it or of a stricter one, else decided now."""
+    if isinstance(made, Mechanism) and made.privacy.space is privacy.space:
+        same = (made.privacy.epsilon, made.privacy.alpha) == (privacy.epsilon, privacy.alpha)
+        if same or made.privacy.rate_bounds(128)[1] <= privacy.rate_bounds(128)[0]:
+            return holds(f"proved: {made.proof}", made.proof)
+    return satisfies(as_channel(made), privacy)
