@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+import shlex
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +58,30 @@ def test_one_command_from_a_csv_to_a_proved_release(folder: Path) -> None:
     record = json.loads(again.stdout)
     assert (record["mechanism"], record["promise"], record["files"][0]) == ("table", {"alpha": "1/2"}, "again.csv")
     assert "moved" not in again.stdout and "dropped" not in again.stdout
+
+
+def test_the_guide_can_be_followed_from_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "hide.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    script = re.search(r"<<'END'\n(.*?)END\n", guide, re.DOTALL)
+    assert script is not None
+    rows = subprocess.run([sys.executable, "-c", script[1]], capture_output=True, text=True, check=True).stdout
+    Path("trips.csv").write_text(rows)
+    command = next(line for line in guide.splitlines() if line.startswith("sfumato hide trips.csv"))
+    assert command == (
+        'sfumato hide trips.csv -o hidden.csv --lat lat --lon lon --hide "500 m" --box 40.70,-74.02,40.80,-73.90'
+    )
+    done = sfumato(
+        *shlex.split(command)[1:], "--time-limit", "1"
+    )  # with the cells of the rule, and what is found so far
+    assert done.exit_code == 0, done.output
+    assert "odds between two places 500 m apart at most double" in done.stdout and "Wrote 1,000 rows" in done.stdout
+    assert sorted(file.name for file in tmp_path.glob("hidden.*")) == [
+        "hidden.csv", "hidden.html", "hidden.sfm", "hidden.toml",
+    ]  # fmt: skip
+    released = Path("hidden.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in released] == [row.split(",")[0] for row in rows.splitlines()]
+    assert sfumato("verify", "hidden.sfm").exit_code == 0
 
 
 def test_what_is_known_of_the_true_points_is_told_on_the_screen_alone(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import geopandas
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +14,7 @@ import pytest
 from sfumato.hide.paid import Looked, noisy_box, noisy_counts, ranks_of
 from sfumato.hide.priors import prior_table
 from sfumato.hide.sources import Source
-from sfumato.release.places import Place
+from sfumato.release.places import Geometry, Place, Position
 from sfumato.spaces.earth import earth_box
 
 RNG = np.random.default_rng(5)
@@ -26,10 +27,32 @@ def looked(source: Source, **named: object) -> Looked:
     return Looked(source, Place("lat", "lon"), **named)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kind", ["table", "csv", "parquet"])
+MAPS = ("geojson", "gpkg", "shp", "geoparquet")
+
+
+@pytest.mark.parametrize("kind", ["table", "csv", "parquet", "jsonl", "arrow", "a frame of geopandas", *MAPS])
 def test_a_noisy_box_holds_nearly_all_points(kind: str, tmp_path: Path) -> None:
     source = Source(TRIPS)
-    if kind == "parquet":
+    column: Position = Place("lat", "lon")
+    shapes = geopandas.points_from_xy(TRIPS["lon"].to_numpy(), TRIPS["lat"].to_numpy())
+    frame = geopandas.GeoDataFrame({"id": TRIPS["id"].to_numpy()}, geometry=shapes, crs="EPSG:4326").to_crs(
+        "EPSG:32618"
+    )
+    if kind in MAPS or kind == "a frame of geopandas":
+        column = Geometry()
+        source, file = Source(frame), tmp_path / f"trips.{kind}"
+        if kind == "geoparquet":
+            frame.to_parquet(file)
+        elif kind in MAPS:
+            (frame.to_crs("EPSG:4326") if kind == "geojson" else frame).to_file(file)
+        source = Source(file=file) if kind in MAPS else source
+    elif kind in ("jsonl", "arrow"):
+        source = Source(file=tmp_path / f"trips.{kind}")
+        pd_trips = TRIPS.to_pandas()
+        pd_trips.to_json(source.file, orient="records", lines=True) if kind == "jsonl" else pd_trips.to_feather(
+            source.file
+        )
+    elif kind == "parquet":
         pq.write_table(TRIPS, tmp_path / "trips.parquet")
         source = Source(file=tmp_path / "trips.parquet")
     elif kind == "csv":
@@ -37,7 +60,8 @@ def test_a_noisy_box_holds_nearly_all_points(kind: str, tmp_path: Path) -> None:
         rows = "\n".join(f"{a!r};{b!r}" for a, b in zip(*columns, strict=True))
         (tmp_path / "trips.csv").write_text(f"lat;lon\n{rows}\n")
         source = Source(file=tmp_path / "trips.csv")
-    south, west, north, east = map(float, noisy_box(ranks_of(looked(source), Fraction(1)), Fraction(1), "km").corners)
+    found = Looked(source, column)
+    south, west, north, east = map(float, noisy_box(ranks_of(found, Fraction(1)), Fraction(1), "km").corners)
     assert 40.6 < south < 40.74 < 40.76 < north < 40.9 and -74.2 < west < -74.01 < -73.99 < east < -73.8
 
 
