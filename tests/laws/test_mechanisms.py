@@ -147,7 +147,7 @@ def test_membership_is_optimal_for_membership_on_discrete_spaces(size: int, alph
 @pytest.mark.parametrize("factor", [2, 3])
 @pytest.mark.parametrize("n", range(3, 9))
 def test_nothing_estimates_shares_better_than_subset_selection_on_a_discrete_space(n: int, factor: int) -> None:
-    """Ye and Barg 2018, for the uniform distribution: the design knows nothing of sets and finds the same number."""
+    """The theorem of docs/theory/mechanisms.md: the design knows nothing of sets and finds the same number."""
     privacy = sf.PrivacyType(sf.discrete(n), alpha=Fraction(1, factor))
     best = sf.design(None, None, privacy, objective="shares")
     value = share_variance(sf.Prior.uniform(privacy.space), subset_selection(privacy).channel)
