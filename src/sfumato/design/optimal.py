@@ -140,7 +140,7 @@ def _for_shares(
     asked = {"a loss": loss is not None, "outputs": outputs is not None, "a promise about events": under != ()}
     if any(asked.values()) or effort.solver != "auto":
         what = next((name for name, given in asked.items() if given), "a solver by name")
-        raise NotSupported(f"{what} beside an objective about shares", ["design(prior, None, privacy, objective=…)"])
+        raise NotSupported(f"{what} beside an objective about shares", ["a prior, no loss, and a privacy type"])
     if privacy is None:
         raise InvalidInput("an objective about shares needs a privacy type")
     watch = watch_of(effort.time_limit)

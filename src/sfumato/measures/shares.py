@@ -11,7 +11,7 @@ for any B with BW = A; where there is none, the channel does not determine what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -21,7 +21,7 @@ import numpy as np
 
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior, secrets_of
-from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, shown
 from sfumato.numbers import (
     Array,
     Floats,
@@ -79,15 +79,21 @@ def workload(what: Any, secrets: Any) -> Workload:
         return what
     if what is None or isinstance(what, str):
         return _named("shares" if what is None else what, labels)
-    rows: Sequence[Any] = range(len(what)) if not hasattr(what, "keys") else tuple(what.keys())
-    given = array(list(what.values()) if hasattr(what, "keys") else what, "a workload", 2)
+    rows: tuple[Any, ...] | None = None
+    if hasattr(what, "columns") and hasattr(what, "index"):  # a table with labels, in whatever order
+        if set(what.columns) != set(labels):
+            raise Mismatch("columns of the workload", labels, tuple(what.columns))
+        rows, what = tuple(what.index), what[list(labels)].to_numpy()
+    elif isinstance(what, Mapping):
+        rows, what = tuple(what), list(what.values())
+    given = array(what, "a workload", 2)
     if given.shape[1:] != (n,) or not len(given):
         raise InvalidInput(f"a workload has a column for each of {n} secrets and at least one row, found {given.shape}")
     if not is_exact(given) and not np.isfinite(given).all():
         raise InvalidInput("a workload has finite entries")
     if not given.any():
         raise InvalidInput("a workload that is zero asks for nothing")
-    return Workload(labels, tuple(rows), given, "workload")
+    return Workload(labels, tuple(range(len(given))) if rows is None else rows, given, "workload")
 
 
 def _named(name: str, labels: tuple[Any, ...]) -> Workload:

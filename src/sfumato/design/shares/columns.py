@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato.design.shares.measure import Measure
+from sfumato.design.shares.measure import ColumnMeasure
 from sfumato.lp.highs import solve_floats
 from sfumato.lp.program import LinearProgram
 from sfumato.numbers import Array, Floats
@@ -27,6 +27,7 @@ from sfumato.watch import Watch
 
 _LISTED = {"tree": 17, "one distance": 16, "cycle": 13, "any": 9}  # Secrets up to which rays are listed, by metric.
 _STARTS = 400  # columns to begin with, and to try in each round, where rays are not listed
+_OPPOSITES = 20  # columns to begin with whose opposites begin too
 _SHARE_OF_FLIPS = 0.08  # of the secrets or edges of a column that is varied
 _GAIN = 1e-12  # Relative gains below are rounding.
 _CHANGES = 2000  # of one column, at most
@@ -34,7 +35,7 @@ _TANGENTS = 8  # linear programs for one column
 _PROGRAMS = 60  # columns of a round that are improved by linear programs
 
 
-class Source(Protocol):
+class RaySource(Protocol):
     """Columns to begin with, and those that a measure lacks."""
 
     @property
@@ -44,7 +45,7 @@ class Source(Protocol):
     def start(self, wanted: Floats) -> Floats:
         """Columns to begin with."""
 
-    def beyond(self, measure: Measure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
+    def beyond(self, measure: ColumnMeasure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
         """Columns r with the most of |B r|² − m·r, in falling order, and what they have."""
 
 
@@ -60,7 +61,7 @@ def kind_of(privacy: PrivacyType) -> str:
     return "cycle" if len(first) == n and (degrees == 2).all() else "any"
 
 
-def source_of(privacy: PrivacyType, weights: Floats) -> Source:
+def source_of(privacy: PrivacyType, weights: Floats) -> RaySource:
     """The rays of a type as a list, if it is short, or a search for them."""
     n, kind = len(privacy.space), kind_of(privacy)
     if n <= _LISTED[kind]:
@@ -101,7 +102,7 @@ class Listed:
             return self.rays
         return self.rays[_generator().choice(len(self.rays), _STARTS // 2, replace=False)]
 
-    def beyond(self, measure: Measure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
+    def beyond(self, measure: ColumnMeasure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
         """Looked up."""
         excess = ((self.rays @ measure.dual.T) ** 2).sum(axis=1) - self.rays @ measure.prices
         order = np.argsort(-excess)[:_STARTS]
@@ -125,10 +126,11 @@ class HighAndLow:
         gram = wanted.T @ wanted
         gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
         free = self.generator.random((_STARTS // 4, n)) < 1 / (1 + self.factor)
-        both = np.concatenate([self._drawn(_root(gram, 0.25), 2 * _STARTS), np.where(free, self.factor, 1.0)])
-        return self._scaled(np.concatenate([both, 1 + self.factor - both]))  # a ray and its opposite sum to a constant
+        both = np.concatenate([self._drawn(_root(gram, 0.25), 3 * _STARTS // 2), np.where(free, self.factor, 1.0)])
+        # a ray and its opposite sum to a constant, so that there is a mechanism of these columns
+        return self._scaled(np.concatenate([both, 1 + self.factor - both[:_OPPOSITES]]))
 
-    def beyond(self, measure: Measure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
+    def beyond(self, measure: ColumnMeasure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
         """Columns of the measure, varied, and new ones, each improved as long as one secret can be moved."""
         high = np.where(columns > columns.min(axis=1, keepdims=True) * (1 + self.factor) / 2, self.factor, 1.0)
         varied = high[self.generator.integers(len(high), size=_STARTS)]
@@ -184,7 +186,7 @@ class UpAndDown:
         turns = self.generator.random((_STARTS, len(edges))) < self.generator.uniform(0.05, 0.6, (_STARTS, 1))
         return self._of(np.concatenate([peaks, -peaks, np.where(np.cumsum(turns, axis=1) % 2 == 0, 1.0, -1.0)]))
 
-    def beyond(self, measure: Measure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
+    def beyond(self, measure: ColumnMeasure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
         """Columns of the measure, varied, and new ones, each improved as long as one edge can be turned."""
         steps = np.sign(np.diff(np.log(columns), axis=1))
         varied = steps[self.generator.integers(len(steps), size=_STARTS)]
@@ -245,7 +247,7 @@ class ByPrograms:
         rows = np.concatenate([self.near, (half / half.sum(axis=1, keepdims=True)).T])
         return rows / (rows @ self.weights)[:, None]
 
-    def beyond(self, measure: Measure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
+    def beyond(self, measure: ColumnMeasure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
         """Columns of the measure, and random ones, each moved to where its tangent is highest."""
         gram, n = measure.dual.T @ measure.dual, len(self.weights)
         order = self.generator.permutation(len(columns))[: _PROGRAMS // 2]

@@ -27,7 +27,7 @@ _RIDGE = 1e-14  # of the trace, for factors of matrices that are singular up to 
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class ColumnMeasure:
     """Masses of columns, tr(A W⁻¹ Aᵀ), and the numbers B and m that certify it on these columns."""
 
     masses: Floats
@@ -36,7 +36,7 @@ class Measure:
     prices: Floats
 
 
-def best_measure(columns: Floats, wanted: Floats, masses: Floats, tolerance: float, watch: Watch) -> Measure:
+def best_measure(columns: Floats, wanted: Floats, masses: Floats, tolerance: float, watch: Watch) -> ColumnMeasure:
     """The best masses of columns (rows of a table, p·r = 1), to a relative tolerance, from any positive ones on."""
     count = len(columns)
     barrier = max(_value(columns, wanted, masses) / count, 1e-300)
@@ -50,7 +50,7 @@ def best_measure(columns: Floats, wanted: Floats, masses: Floats, tolerance: flo
         if barrier * count < tolerance * value:
             break
         barrier *= _FALL
-    return Measure(masses, value, wanted @ _inverse(columns, masses), prices)
+    return ColumnMeasure(masses, value, wanted @ _inverse(columns, masses), prices)
 
 
 def _newton(columns: Floats, wanted: Floats, masses: Floats, barrier: float) -> tuple[Floats, Floats, float]:

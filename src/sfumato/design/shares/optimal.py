@@ -26,7 +26,7 @@ from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.objectives import Objective, weighted
 from sfumato.design.result import Design
-from sfumato.design.shares.columns import Listed, Source, source_of
+from sfumato.design.shares.columns import Listed, RaySource, source_of
 from sfumato.design.shares.descent import descended
 from sfumato.design.shares.relaxation import relaxed_bound
 from sfumato.design.shares.search import Found, fewest, polished, searched
@@ -45,6 +45,7 @@ _MIXTURE = 1 << 20  # parts of a mixture of distributions
 _TURNS = 60  # steps towards the least favourable distribution
 _STEADY = 1e-7  # tolerance of a value whose slope is followed
 _FOR_SEARCH = 0.5  # of the time, where a relaxation follows
+_FOR_POLISH = 0.3  # of what is left then
 _FOR_PROOF = 0.7  # of the time, where a proof follows
 
 
@@ -106,7 +107,7 @@ class _Task:
         """The workload in floats."""
         return floats(self.wanted.matrix)
 
-    def found(self, prior: Prior, tolerance: float, *, quiet: bool = False) -> tuple[Source, Found]:
+    def found(self, prior: Prior, tolerance: float, *, quiet: bool = False) -> tuple[RaySource, Found]:
         """Columns and masses at a distribution."""
         source = source_of(self.privacy, prior.float_weights)
         seconds = self.watch.share(_FOR_PROOF if source.complete else _FOR_SEARCH)
@@ -117,7 +118,7 @@ class _Task:
         """The best mechanism at a distribution, proved; with priors, its worst value among their mixtures."""
         started = perf_counter()
         source, found = self.found(prior, self.tolerance)
-        found = fewest(polished(found, self.matrix, self.watch))
+        found = fewest(polished(found, self.matrix, self.watch.share(_FOR_POLISH)))
         solved = perf_counter() - started
         self.announce("repairing and proving")
         weights, total = self._weights(source, found)
@@ -143,7 +144,7 @@ class _Task:
         if self.progress is not None:
             self.progress(ColumnProgress.beginning(stage, self.watch.spent))
 
-    def _weights(self, source: Source, found: Found) -> tuple[Array, int]:
+    def _weights(self, source: RaySource, found: Found) -> tuple[Array, int]:
         """Integers: the exact columns where masses are simple fractions, else the nearest private ones."""
         matrix = (found.columns * found.measure.masses[:, None]).T
         if self.privacy.exact and isinstance(source, Listed):

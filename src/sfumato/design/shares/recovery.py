@@ -22,7 +22,8 @@ def lost_shares(mechanism: Mechanism) -> str:
     """
     space = mechanism.privacy.space
     named = all(isinstance(label, str) for label in space.labels)
-    if not named or space.coordinates is not None or space.ground is not None or len(space) > _MOST_SECRETS:
+    on_a_map = space.ground is not None or (space.coordinates is not None and space.coordinates.shape[1] > 1)
+    if not named or on_a_map or len(space) > _MOST_SECRETS:
         return ""
     verdict = recoverable(mechanism.channel)
     if verdict.outcome is not Outcome.FAILS:

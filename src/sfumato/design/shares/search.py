@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.design.shares.columns import Source
-from sfumato.design.shares.measure import Measure, best_measure
+from sfumato.design.shares.columns import RaySource
+from sfumato.design.shares.measure import ColumnMeasure, best_measure
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.lp.highs import solve_floats
 from sfumato.lp.program import LinearProgram
@@ -24,7 +24,7 @@ _MOST_ADDED = 300  # columns in a round
 _ROUGH, _FINE = 1e-2, 1e-10  # relative tolerance of a round that has far to go, and of the last one
 # A column whose mass is this part of the largest is dropped, or as small a part as the gap, or at the end: if more were
 # dropped, they would come back.
-_DROPPED, _EMPTY = {True: 1e-3, False: 5e-3}, 1e-7
+_DROPPED, _EMPTY = {True: 1e-3, False: 2e-2}, 1e-7
 _FRESH = 0.1  # mass of a new column, as a part of the mean
 _ROUNDS = 200
 _PATIENCE = 8  # rounds of a search without a list that gain less than this in all
@@ -36,14 +36,14 @@ class Found:
     """Columns with p·r = 1 and a measure on them; ``bound`` is −∞ where the rays are not listed."""
 
     columns: Floats
-    measure: Measure
+    measure: ColumnMeasure
     bound: float
     iterations: int
     finished: bool
 
 
 def searched(
-    source: Source, wanted: Floats, tolerance: float, watch: Watch, progress: Callable[..., object] | None
+    source: RaySource, wanted: Floats, tolerance: float, watch: Watch, progress: Callable[..., object] | None
 ) -> Found:
     """The best measure on rays, to a relative tolerance; what there is when the time is up."""
     columns = source.start(wanted)

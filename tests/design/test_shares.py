@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.design.shares import SharesLost, lost_shares
+from sfumato.design.shares.columns import ByPrograms, HighAndLow, Listed, UpAndDown, source_of
+from sfumato.design.shares.descent import descended
+from sfumato.design.shares.measure import best_measure
+from sfumato.design.shares.optimal import output_names
+from sfumato.errors import InvalidInput, Mismatch, NotSupported
+from sfumato.measures import share_variance
+from sfumato.watch import TimeIsUp, Watch
+
+ANSWERS = sf.line(["never", "rarely", "sometimes", "often"])
+PRIVACY = sf.PrivacyType(ANSWERS, alpha="1/2")
+
+
+def best(space: Any, what: Any = None, **options: Any) -> Any:
+    privacy = sf.PrivacyType(space, **{name: options.pop(name) for name in ("alpha", "epsilon") if name in options})
+    return sf.design(options.pop("prior", None), None, privacy, objective=sf.objectives.shares(what), **options)
+
+
+def test_outputs_are_called_after_the_answers_they_are_likeliest_for() -> None:
+    outputs = best(ANSWERS, alpha="1/2").mechanism.outputs
+    assert "never" in outputs and "never or sometimes" in outputs and len(set(outputs)) == len(outputs)
+    assert output_names(np.array([[2, 2, 1], [1, 1, 2]]), ("a", "b")) == ("a", "a (2)", "b")
+
+
+def test_the_guessed_distribution_matters() -> None:
+    guess = sf.Prior(ANSWERS, ["7/10", "1/10", "1/10", "1/10"])
+    there = best(ANSWERS, alpha="1/2", prior=guess)
+    uniform = best(ANSWERS, alpha="1/2")
+    assert there.loss <= share_variance(guess, uniform.mechanism.channel)
+    assert there.prior is guess and there.remap["never"] == "never"
+
+
+@pytest.mark.parametrize(
+    ("space", "kind"),
+    [(sf.line(18), UpAndDown), (sf.discrete(17), HighAndLow), (sf.grid(2, 5), ByPrograms), (sf.line(9), Listed)],
+    ids=["line", "discrete", "grid", "listed"],
+)
+def test_beyond_lists_the_bound_is_a_relaxation(space: sf.FiniteSpace, kind: type) -> None:
+    n, privacy = len(space), sf.PrivacyType(space, alpha="1/2") if space.name[:4] != "grid" else None
+    privacy = privacy or sf.PrivacyType(space, epsilon="0.7")
+    assert isinstance(source_of(privacy, np.full(n, 1 / n)), kind)
+    found = sf.design(None, None, privacy, objective="shares", tolerance=1e-2)
+    assert found.proved == (kind is Listed)
+    assert found.mechanism.claim is None or found.proved
+    assert 0 < found.bound <= found.loss
+    assert found.gap < (0.5 if kind is ByPrograms else 0.05)
+    assert float(share_variance(sf.Prior.uniform(space), sf.Channel(space, np.asarray(found.mechanism)))) <= found.loss
+
+
+def test_searched_columns_are_as_good_as_listed_ones() -> None:
+    """On a line of ten, where rays can be listed, turning edges finds the same value."""
+    privacy, weights = sf.PrivacyType(sf.line(10), alpha="1/2"), np.full(10, 1 / 10)
+    listed = best(sf.line(10), alpha="1/2")
+    rates = privacy.rate * np.ones(9)
+    source = UpAndDown(weights, rates)
+    columns = source.start(np.eye(10))
+    masses = np.full(len(columns), 1 / len(columns))
+    for _ in range(12):
+        measure = best_measure(columns, np.eye(10), masses, 1e-6, Watch())
+        extra, excess = source.beyond(measure, columns, Watch())
+        kept = measure.masses > 1e-6
+        fresh = extra[excess > 1e-7][:100]
+        columns = np.concatenate([columns[kept], fresh])
+        masses = np.concatenate([measure.masses[kept], np.full(len(fresh), 1e-3)])
+    assert measure.value - 1 / 10 == pytest.approx(float(listed.loss), rel=1e-5)
+
+
+def test_few_columns_are_kept() -> None:
+    found = best(sf.discrete(8), alpha="1/3")
+    assert len(found.mechanism.outputs) <= 36
+
+
+def test_progress_is_told_and_ctrl_c_keeps_what_there_is() -> None:
+    states: list[Any] = []
+    best(sf.line(11), alpha="1/2", progress=states.append)
+    assert any(state.stage == "repairing and proving" for state in states)
+    values = [state.value for state in states if np.isfinite(state.value)]
+    assert values and all(state.bound <= state.value * (1 + 1e-9) for state in states)
+
+    def stop(state: Any) -> None:
+        if state.iteration == 1:
+            raise KeyboardInterrupt
+
+    ended = best(sf.line(11), alpha="1/2", progress=stop)
+    assert ended.stopped and ended.bound <= ended.loss and ended.proved
+
+
+def test_a_time_limit_ends_with_something_proved() -> None:
+    ended = best(sf.line(12), alpha="1/2", time_limit=0.01)
+    assert ended.stopped and ended.proved and ended.gap < 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error"),
+    [
+        ((None, sf.losses.distance(ANSWERS), PRIVACY), {}, NotSupported),
+        ((None, None, PRIVACY), {"outputs": ["never"]}, NotSupported),
+        ((None, None, PRIVACY), {"solver": "highs"}, NotSupported),
+        ((None, None, None), {}, InvalidInput),
+        ((sf.Prior.uniform(sf.line(3)), None, PRIVACY), {}, Mismatch),
+        ((None, None, sf.PrivacyType(sf.line(1), alpha="1/2")), {}, InvalidInput),
+        ((None, None, sf.PrivacyType(sf.graph([("a", "b"), ("c", "d")]), alpha="1/2")), {}, NotSupported),
+    ],
+)
+def test_what_does_not_go_with_shares(arguments: Any, options: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        sf.design(*arguments, objective="shares", **options)
+
+
+def test_a_loss_is_asked_for_where_shares_are_not() -> None:
+    with pytest.raises(InvalidInput):
+        sf.design(None, None, PRIVACY)
+
+
+def test_lost_shares_are_said() -> None:
+    guess = sf.Prior(ANSWERS, ["2/5", "3/10", "1/5", "1/10"])
+    with pytest.warns(SharesLost, match="ask for objective = 'shares'"):
+        merged = sf.design(guess, sf.losses.distance(ANSWERS), PRIVACY)
+    assert len(merged.mechanism.outputs) < 4 and lost_shares(merged.mechanism)
+    assert not lost_shares(sf.geometric(PRIVACY))
+    numbered = sf.PrivacyType(sf.line(4), alpha="1/2")
+    unnamed = sf.design(sf.Prior(sf.line(4), guess.weights), sf.losses.distance(sf.line(4)), numbered)
+    assert not lost_shares(unnamed.mechanism)  # counts are no answers
+
+
+def test_descents_turn_back_where_a_function_is_infinite() -> None:
+    def valley(point: np.ndarray) -> tuple[float, np.ndarray]:
+        if point[0] <= 0:
+            return np.inf, point
+        return float(point[0] - np.log(point[0]) + point[1] ** 2), np.array([1 - 1 / point[0], 2 * point[1]])
+
+    end = descended(valley, np.array([5.0, 3.0]), 200, lambda: False)
+    assert end == pytest.approx([1.0, 0.0], abs=1e-3)
+    assert descended(valley, np.array([5.0, 3.0]), 200, lambda: True) == pytest.approx([5.0, 3.0])
+
+
+def test_measures_stop_when_the_time_is_up() -> None:
+    rays = np.array([[1.5, 0.5], [0.5, 1.5]])
+    with pytest.raises(TimeIsUp):
+        best_measure(rays, np.eye(2), np.array([0.5, 0.5]), 1e-9, Watch(0))
+    assert best_measure(rays, np.eye(2), np.array([0.3, 0.9]), 1e-9, Watch()).masses == pytest.approx([0.5, 0.5])
