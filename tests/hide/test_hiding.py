@@ -91,12 +91,14 @@ def test_parquet_of_geometries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     frame = geopandas.GeoDataFrame(
         {"id": columns["id"]}, geometry=geopandas.points_from_xy(columns["lon"], columns["lat"]), crs="EPSG:4326"
     )
-    frame.to_parquet(tmp_path / "trips.parquet")
+    frame.to_parquet(tmp_path / "trips.parquet", write_covering_bbox=True)  # boxes around points are released with them
     done = sf.hide(tmp_path / "trips.parquet", "1 km", output=tmp_path / "hidden.parquet", **QUICK)
     released = geopandas.read_parquet(done.files[0])
     assert released.crs == frame.crs and list(released["id"]) == columns["id"]
     assert not released.geometry.geom_equals(frame.geometry).any()
-    assert pq.read_schema(done.files[0]).metadata[b"geo"]
+    assert pq.read_schema(done.files[0]).metadata[b"geo"] and done.stay == ("id",)
+    boxes = pq.read_table(done.files[0])["bbox"].to_pylist()
+    assert [box["xmin"] for box in boxes] == pytest.approx(released.geometry.x.tolist())
 
 
 def test_a_person_has_so_many_rows_and_the_others_are_refused_or_left_out(hidden: Any) -> None:

@@ -19,6 +19,7 @@ from sfumato.hide.checks import Checked, check_columns, check_formats, check_pla
 from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, named
 from sfumato.hide.extents import Extent, box_table, extent_of, refuse_data
 from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
+from sfumato.hide.others import released_columns
 from sfumato.hide.paid import Looked, Paid, noisy_box, noisy_counts, paid_for, price, ranks_of
 from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
@@ -392,5 +393,5 @@ def _released_table(source: Source, found: Chosen, asked: Asked, terms: Terms) -
 
 def _staying(source: Source, asked: Asked) -> tuple[str, ...]:
     assert asked.spec.release is not None
-    gone = (*asked.column.columns, *asked.spec.release.drop)
+    gone = (*released_columns(source, asked.column), *asked.spec.release.drop)
     return tuple(name for name in source.columns if name not in gone)

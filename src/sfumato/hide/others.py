@@ -102,7 +102,7 @@ def refuse_places(
 def telling(source: Source, column: Position, earth: bool, corners: Any = None) -> dict[str, str]:
     """The columns beside the points that tell places, and why that is thought."""
     head = source.head()
-    own = {*column.columns, *_own(source, column, head)}
+    own = released_columns(source, column)
     names = [name for name in dict.fromkeys([*source.columns, *head.column_names]) if name not in own]
     found = dict.fromkeys(place_names(names), "by the name")
     points = _points(source, column, len(head))
@@ -125,17 +125,17 @@ def telling(source: Source, column: Position, earth: bool, corners: Any = None) 
     return {name: found[name] for name in names if name in found}
 
 
-def _own(source: Source, column: Position, head: Any) -> tuple[str, ...]:
-    """What is released with a column of points: the column itself, and boxes around each point."""
+def released_columns(source: Source, column: Position) -> tuple[str, ...]:
+    """What is released with points: their columns, and boxes around each point."""
     if not isinstance(column, Geometry):
-        return ()
+        return column.columns
     if source.file is None and hasattr(source.table, "_geometry_column_name"):
         active = source.table._geometry_column_name
-        return () if column.columns[0] in source.columns or active is None else (active,)
+        return column.columns if column.columns[0] in source.columns or active is None else (active,)
     if source.format in ("parquet", "arrow") or (source.file is None and isinstance(source.table, pa.Table)):
         layout = schema_layout(source.schema, column)
         return (layout.name, *(name for name, _ in layout.boxes))
-    return (*source.reference.geometries[:1],) if source.file is not None else ()
+    return (*column.columns, *(source.reference.geometries[:1] if source.file is not None else ()))
 
 
 # ----------------------------------------------------------------- where the points are
