@@ -26,7 +26,9 @@ def survey_figure(comparison: SharesComparison) -> go.Figure:
     >>> survey_figure(compared).layout.yaxis.ticktext[0]
     'optimal'
     """
-    comparison = expect(comparison, SharesComparison, "what is drawn", "compare_known(…, objective='shares') makes one")
+    comparison = expect(
+        comparison, SharesComparison, "what is drawn", "compare_known makes one of an objective about shares"
+    )
     places = list(range(len(comparison), 0, -1))
     figure = canvas(width=720, height=_ROW * (len(comparison) + 1) + _ABOVE + _BELOW)
     figure.add_bar(
