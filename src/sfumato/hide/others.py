@@ -232,7 +232,7 @@ def geohash_place(text: str) -> tuple[float, float]:
     Examples
     --------
     >>> [round(at, 3) for at in geohash_place("dr5regw")]
-    [40.712, -74.006]
+    [40.713, -74.006]
     """
     ends = [[-90.0, 90.0], [-180.0, 180.0]]
     bits = "".join(f"{_DIGITS.index(letter):05b}" for letter in text.lower())
