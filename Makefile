@@ -14,8 +14,9 @@ SOURCES := src tests benchmarks docs
 demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
 
+# two workers share the cores, so that matrix products take one thread each
 test: $(VENV)/.development
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not peers and not engines" --ignore tests/browser
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not peers and not engines" --ignore tests/browser
 
 check: lint types contract test docs test-peers test-engines test-browser
 

@@ -73,6 +73,16 @@ def test_searched_columns_are_as_good_as_listed_ones() -> None:
     assert measure.value - 1 / 10 == pytest.approx(float(listed.loss), rel=1e-5)
 
 
+@pytest.mark.parametrize("alpha", ["1/4", "1/2"])
+@pytest.mark.parametrize("what", [[[1, 1, 0, 0]], [[1, 0, 0, 0]], "mean", [[1, -1, 0, 0], [0, 0, 1, -1]]], ids=str)
+@pytest.mark.parametrize("counts", [[1, 1, 1, 1], [5, 3, 2, 0]], ids=str)
+def test_workloads_that_ask_for_less_than_all_shares(alpha: str, what: Any, counts: list[int]) -> None:
+    """The best W is singular there, or nearly so."""
+    space = sf.line(4)
+    found = best(space, what, alpha=alpha, prior=sf.Prior.from_counts(counts, space))
+    assert found.gap < 1e-4 and found.proved
+
+
 def test_few_columns_are_kept() -> None:
     found = best(sf.discrete(8), alpha="1/3")
     assert len(found.mechanism.outputs) <= 36

@@ -43,7 +43,7 @@ def asked(kind: str, answers: str, *options: str) -> tuple[dict[str, Any], str]:
     done = sfumato("init", "made.toml", "--kind", kind, *options, answers=answers)
     assert done.exit_code == 0, done.output
     spec = read_spec("made.toml")
-    tables = {name: dict(getattr(spec, name)) for name in ("space", "privacy", "prior", "loss")}
+    tables = {name: dict(getattr(spec, name)) for name in ("space", "privacy", "prior", "loss", "objective")}
     tables = {name: {k: v for k, v in table.items() if v is not None} for name, table in tables.items()}
     quick = ["--time-limit", "0"] if kind == "coordinates" else []
     design = sfumato("design", "made.toml", "--tolerance", "0.5", "--json", *quick)
@@ -173,6 +173,7 @@ def test_names_of_answers(folder: Path) -> None:
     assert [int(count) for count in found["prior"]["counts"]] == [3, 1, 1]
     for words in ("neither a file nor several names", "stands there twice", "did you mean 'yes'?"):
         assert words in said
+    assert found["objective"]["kind"] == "shares"  # what surveys are for
     assert sf.load("made.sfm").secrets == ("never", "rarely", "often")
 
 
@@ -186,7 +187,7 @@ def test_names_of_answers_from_a_file_with_public_shares(folder: Path) -> None:
     assert "did you mean 'party'?" in said and "Not used: 'seats'." in said
     Path("made.toml").unlink()
     Path("scale.txt").write_text("1\n2\n3\n")
-    found, _ = asked("answers", "scale.txt\n\n\n\nsquared\n")
+    found, _ = asked("answers", "scale.txt\n\n\n\nanswers\nsquared\n")
     assert found["space"]["labels"] == [1, 2, 3] and found["loss"]["kind"] == "squared"
 
 
@@ -213,7 +214,7 @@ def test_every_loss_can_be_reached(folder: Path, kind: str) -> None:
 
 def test_a_table_of_losses_from_a_file_and_cells_of_a_grid(folder: Path) -> None:
     Path("cost.csv").write_text("says,a,b\nyes,0,1\nno,3,0\n")
-    found, _ = asked("answers", "a,b\nno\n1\n\nmatrix\ncost.csv\n")
+    found, _ = asked("answers", "a,b\nno\n1\n\nanswers\nmatrix\ncost.csv\n")
     assert found["loss"]["file"] == "cost.csv"
     Path("made.toml").unlink()
     found, _ = asked("grid", "2,2\nkm\n1\n500 m\n\nmember\n(0,1),(1,1)\n")

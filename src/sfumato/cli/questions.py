@@ -105,8 +105,17 @@ def answers(talk: Dialogue, folder: Path, kind: str | None = None) -> Answered:
     talk.say(f"{counted(len(space), 'secret')}{large}.")
     tables["privacy"] = _ask_promise(talk, tables, folder, space)
     tables["prior"] = _ask_prior(talk, tables, folder, space, source)
-    tables["loss"] = ask_loss(talk, tables, folder, space)
+    if chosen == "answers" and talk.choose("What do you want to know?", _WANTED, "shares") == "shares":
+        tables["objective"] = {"kind": "shares"}
+    else:
+        tables["loss"] = ask_loss(talk, tables, folder, space)
     return Answered(spec_from_values(tables, folder))
+
+
+_WANTED = {
+    "shares": "how many people gave each answer, with error bars",
+    "answers": "what one person answered, as well as it can be guessed",
+}
 
 
 def one_of_option(kind: str) -> str:

@@ -31,6 +31,7 @@ from scipy.linalg import blas, lapack, qr
 
 import sfumato
 from sfumato.arguments import flag, one_of
+from sfumato.certify.mechanism import SharesClaim
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior, secrets_of
 from sfumato.errors import InvalidInput, keyword, shown
@@ -232,7 +233,8 @@ def frequencies(
     method
         ``"unbiased"``, whose shares may be negative, or ``"likelihood"``: the likeliest shares, never negative.
     reference
-        Frequencies π₀ for which the variance is least, where there are more outputs than secrets; uniform by default.
+        Frequencies π₀ for which the variance is least, where there are more outputs than secrets. By default those that
+        a mechanism was designed for, if it was designed for shares, else the uniform ones.
 
     Raises
     ------
@@ -251,9 +253,10 @@ def frequencies(
     yes     0.300  0.098  0.117 – 0.498
     Frequencies(2 shares of 100 rows, unbiased)
     """
-    channel, counted = as_channel(channel), _counted(as_channel(channel), released, weights)
+    start, channel = usual_reference(channel), as_channel(channel)
+    counted = _counted(channel, released, weights)
     one_of(method, METHODS, keyword("method"))
-    start = _reference(channel, reference)
+    start = start if reference is None else _reference(channel, reference)
     return _estimated(channel, counted, method, start, right_inverse(channel, start))
 
 
@@ -282,7 +285,7 @@ def frequencies_by(
     >>> {group: shares.counts.tolist() for group, shares in found.items()}
     {'north': [2, 1], 'south': [0, 1]}
     """
-    channel = as_channel(channel)
+    usual, channel = usual_reference(channel), as_channel(channel)
     one_of(method, METHODS, keyword("method"))
     places = np.array(output_places(channel.outputs, rows_only(released, channel.outputs)), dtype=np.int64)
     given = None if weights is None else weights_of(weights, len(places))
@@ -297,7 +300,7 @@ def frequencies_by(
         labels.setdefault(label_key(label), label)
     if sum(map(len, members.values())) != len(places):
         raise InvalidInput(f"{len(places)} rows need as many groups, found {sum(map(len, members.values()))}")
-    start = _reference(channel, reference)
+    start = usual if reference is None else _reference(channel, reference)
     inverse, found = right_inverse(channel, start), {}
     for key, rows in members.items():
         try:
@@ -339,8 +342,16 @@ def uniform_reference(channel: Channel) -> Prior:
     return Prior.uniform(channel.secrets)
 
 
-def _reference(channel: Channel, reference: Prior | None) -> Prior:
-    start = uniform_reference(channel) if reference is None else as_prior(reference)
+def usual_reference(given: Channel | Any) -> Prior:
+    """The distribution that a mechanism was designed for, if for shares, and all of them positive; else uniform."""
+    claim = getattr(given, "claim", None)
+    if isinstance(claim, SharesClaim) and (claim.prior.weights > 0).all():
+        return claim.prior
+    return uniform_reference(as_channel(given))
+
+
+def _reference(channel: Channel, reference: Prior) -> Prior:
+    start = as_prior(reference)
     check_secrets("channel and reference", channel, start)
     return start
 

@@ -25,7 +25,7 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import pandas_records
 from sfumato.numbers import Floats, Number, floats
-from sfumato.release.estimation import Frequencies, frequencies, refuse_impossible, right_inverse, uniform_reference
+from sfumato.release.estimation import Frequencies, frequencies, refuse_impossible, right_inverse, usual_reference
 from sfumato.release.estimation_counts import WeightedCounts, output_places, plain_counts, rows_only, tally, weights_of
 from sfumato.release.estimation_intervals import (
     Recovery,
@@ -166,7 +166,8 @@ def cross_table(
     >>> [str(share) for share in both.marginal(0).weights]
     ['1/2', '1/2']
     """
-    tables = tuple(as_channel(channel) for channel in items(channels, "the channels of questions"))
+    asked = items(channels, "the channels of questions")
+    tables = tuple(as_channel(channel) for channel in asked)
     titles = tuple(text(name, "the name of a question") for name in items(names, "the names of questions"))
     if len(tables) < 2:
         raise InvalidInput("a cross table is about two questions or more: frequencies are for one")
@@ -179,20 +180,20 @@ def cross_table(
     for axis, channel in enumerate(tables):
         refuse_impossible(channel, counted.along(axis).counts)
     matrices = tuple(floats(channel.matrix) for channel in tables)
-    starts = _references(tables, references)
+    starts = _references(asked, references)
     inverses = (right_inverse(channel.to_floats(), start) for channel, start in zip(tables, starts, strict=True))
     recovery = Recovery(matrices, tuple(map(floats, inverses)))
     return CrossTable(tables, counted, recovery.estimate(counted.totals / counted.total), recovery, titles, starts)
 
 
-def _references(channels: tuple[Channel, ...], references: Any) -> tuple[Prior, ...]:
+def _references(channels: Sequence[Channel | Any], references: Any) -> tuple[Prior, ...]:
     given = items(references, "the references of questions") or [None] * len(channels)
     if len(given) != len(channels):
         raise InvalidInput(f"{len(channels)} questions need as many references, found {len(given)}")
     starts = []
     for channel, reference in zip(channels, given, strict=True):
-        starts.append(uniform_reference(channel) if reference is None else as_prior(reference))
-        check_secrets("channel and reference", channel, starts[-1])
+        starts.append(usual_reference(channel) if reference is None else as_prior(reference))
+        check_secrets("channel and reference", as_channel(channel), starts[-1])
     return tuple(starts)
 
 

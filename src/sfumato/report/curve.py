@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from sfumato.certify.mechanism import SharesClaim
 from sfumato.design import Curve, Design
 from sfumato.errors import InvalidInput, expect
 from sfumato.measures import prior_loss
@@ -39,8 +40,8 @@ def curve_figure(curve: Curve) -> go.Figure:
     if not curve.designs:
         raise InvalidInput("a curve without points cannot be drawn")
     points = sorted(zip(map(float, curve.epsilons), curve.designs, strict=True), key=lambda point: point[0])
-    claim = points[0][1].mechanism.loss_claim
-    assert claim is not None and claim.prior is not None
+    claim = points[0][1].mechanism.claim
+    assert claim is not None and not isinstance(claim, SharesClaim) and claim.prior is not None
     space = points[0][1].mechanism.privacy.space
     if isinstance(space, Box):
         blind = blind_loss(space, np.asarray(claim.prior.float_weights))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sfumato.numbers import Floats, floats
 from sfumato.watch import Watch
@@ -22,7 +22,10 @@ from sfumato.watch import Watch
 _FALL = 0.1  # of τ between two centres
 _CENTRED = 0.1  # A Newton step this short, relative to the masses, ends at a centre.
 _STEPS = 60  # Newton steps for one centre.
+_CENTRES = 40
+_HOPELESS = 1e15  # condition of the equation beyond which a step is noise
 _TO_THE_BORDER = 0.9
+_LEAST = 1e-17  # of the trace of W
 _RIDGE = 1e-14  # of the trace, for factors of matrices that are singular up to rounding
 
 
@@ -38,33 +41,47 @@ class ColumnMeasure:
 
 def best_measure(columns: Floats, wanted: Floats, masses: Floats, tolerance: float, watch: Watch) -> ColumnMeasure:
     """The best masses of columns (rows of a table, p·r = 1), to a relative tolerance, from any positive ones on."""
-    count = len(columns)
-    barrier = max(_value(columns, wanted, masses) / count, 1e-300)
-    while True:
+    count, prices = len(columns), np.zeros(columns.shape[1])
+    barrier = _value(columns, wanted, masses) / count
+    for _ in range(_CENTRES):
         for _ in range(_STEPS):
             watch.check()
-            masses, prices, length = _newton(columns, wanted, masses, barrier)
+            after = _newton(columns, wanted, masses, barrier)
+            if after is None:  # rounding errors have the last word, and the step before was good
+                return _measured(columns, wanted, masses, prices)
+            masses, prices, length = after
             if length < _CENTRED:
                 break
-        value = _value(columns, wanted, masses)
-        if barrier * count < tolerance * value:
+        if barrier * count < tolerance * _value(columns, wanted, masses):
             break
         barrier *= _FALL
-    return ColumnMeasure(masses, value, wanted @ _inverse(columns, masses), prices)
+    return _measured(columns, wanted, masses, prices)
 
 
-def _newton(columns: Floats, wanted: Floats, masses: Floats, barrier: float) -> tuple[Floats, Floats, float]:
-    """The masses after a step, the multipliers of the equation, and how long the step was in units of the masses."""
+def _measured(columns: Floats, wanted: Floats, masses: Floats, prices: Floats) -> ColumnMeasure:
+    inverse = _inverse(columns, masses)
+    return ColumnMeasure(masses, float(np.trace(wanted @ inverse @ wanted.T)), wanted @ inverse, prices)
+
+
+def _newton(columns: Floats, wanted: Floats, masses: Floats, barrier: float) -> tuple[Floats, Floats, float] | None:
+    """The masses after a step, the multipliers of the equation, and how long the step was in units of the masses; None
+    where floats cannot make one.
+    """
     inverse = _inverse(columns, masses)
     seen = columns @ (wanted @ inverse).T
     scaled = columns * masses[:, None]
     hessian = 2 * (scaled @ inverse @ scaled.T) * (seen @ seen.T)
     hessian[np.diag_indices_from(hessian)] += barrier + _RIDGE * np.trace(hessian) / len(masses)
-    factor = cho_factor(hessian, overwrite_a=True, check_finite=False)
+    try:
+        factor = cho_factor(hessian, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return None
     gradient = -masses * (seen**2).sum(axis=1) - barrier
     across, along = cho_solve(factor, scaled, check_finite=False), cho_solve(factor, gradient, check_finite=False)
+    # where the Hessian is flat the barrier alone holds, so that entries differ by many powers of ten: no ridge here
     meeting = scaled.T @ across
-    meeting[np.diag_indices_from(meeting)] += _RIDGE * np.trace(meeting)
+    if not np.isfinite(meeting).all() or not np.linalg.cond(meeting) < _HOPELESS:
+        return None
     prices = np.linalg.solve(meeting, 1 - columns.T @ masses + scaled.T @ along)
     step = across @ prices - along
     length = float(np.abs(step).max())
@@ -73,8 +90,11 @@ def _newton(columns: Floats, wanted: Floats, masses: Floats, barrier: float) -> 
 
 
 def _inverse(columns: Floats, masses: Floats) -> Floats:
+    """W⁻¹. Where a workload asks for less than all shares, the best W is singular, and on the way there nearly so: what
+    is added to make it definite has to stay below what masses that vanish still add.
+    """
     inside = (columns * masses[:, None]).T @ columns
-    inside[np.diag_indices_from(inside)] += _RIDGE * np.trace(inside)
+    inside[np.diag_indices_from(inside)] += _LEAST * np.trace(inside)
     return floats(np.linalg.inv(inside))
 
 

@@ -93,6 +93,8 @@ def _next_columns(
 def polished(found: Found, wanted: Floats, watch: Watch) -> Found:
     """The same without columns of hardly any mass, as exactly as floats can."""
     kept = found.measure.masses > _EMPTY * found.measure.masses.max()
+    if np.linalg.matrix_rank(found.columns[kept]) < np.linalg.matrix_rank(found.columns):
+        kept[:] = True  # the best W is singular, and columns that hardly have mass keep it from being so
     try:
         measure = best_measure(found.columns[kept], wanted, found.measure.masses[kept], _FINE, watch)
     except TimeIsUp:
