@@ -71,6 +71,7 @@ RUNS = {
     "plane_known": Run("bench_plane_known.py", 15),
     "maps": Run("bench_maps.py", 3),
     "estimation": Run("bench_estimation.py", 5),
+    "shares": Run("bench_shares.py", 8),
     "limits": Run("bench_limits.py", 8),
     "release_many": Run("bench_release.py --rows 100000000", 6, long=True),
     "cities_many": Run("bench_cities.py --sizes 2000 --all 0 --tolerance 2e-3", 10, "many", long=True),

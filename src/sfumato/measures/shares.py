@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import items
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior, secrets_of
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, shown
+from sfumato.labels import in_order
 from sfumato.numbers import (
     Array,
     Floats,
@@ -128,7 +130,7 @@ def mean_workload(secrets: Any, values: Any = None) -> Workload:
     [[Fraction(0, 1), Fraction(1, 2), Fraction(1, 1)]]
     """
     labels = secrets_of(secrets)
-    typed = labels if values is None else tuple(values)
+    typed = labels if values is None else tuple(items(in_order(values, labels, "the values of a mean"), "values"))
     if len(typed) != len(labels):
         raise InvalidInput(f"a mean needs a value for each of {len(labels)} secrets, found {len(typed)}")
     numeric = all(isinstance(label, int | float | Fraction) and not isinstance(label, bool) for label in labels)
