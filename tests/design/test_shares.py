@@ -138,7 +138,11 @@ def test_lost_shares_are_said() -> None:
     assert not lost_shares(sf.geometric(PRIVACY))
     numbered = sf.PrivacyType(sf.line(4), alpha="1/2")
     unnamed = sf.design(sf.Prior(sf.line(4), guess.weights), sf.losses.distance(sf.line(4)), numbered)
-    assert not lost_shares(unnamed.mechanism)  # counts are no answers
+    assert lost_shares(unnamed.mechanism)  # what the shell says, without a warning in Python
+    assert not lost_shares(unnamed.mechanism, named=True)
+    counts = sf.count_query(3)
+    told = sf.design(sf.Prior(counts, guess.weights), sf.losses.distance(counts), sf.PrivacyType(counts, alpha="1/2"))
+    assert not lost_shares(told.mechanism)  # answers of a query are no answers of people
 
 
 def test_descents_turn_back_where_a_function_is_infinite() -> None:

@@ -21,7 +21,7 @@ from sfumato.watch import Watch
 
 _FALL = 0.1  # of τ between two centres
 _CENTRED = 0.1  # A Newton step this short, relative to the masses, ends at a centre.
-_STEPS = 60  # Newton steps for one centre.
+_STEPS = 40  # Newton steps for one centre.
 _CENTRES = 40
 _HOPELESS = 1e15  # condition of the equation beyond which a step is noise
 _TO_THE_BORDER = 0.9
@@ -52,6 +52,8 @@ def best_measure(columns: Floats, wanted: Floats, masses: Floats, tolerance: flo
             masses, prices, length = after
             if length < _CENTRED:
                 break
+        else:  # so many steps lead to a centre, unless rounding errors lead away from it
+            break
         if barrier * count < tolerance * _value(columns, wanted, masses):
             break
         barrier *= _FALL

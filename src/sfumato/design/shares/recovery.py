@@ -15,15 +15,16 @@ class SharesLost(UserWarning):
     """The shares of a population cannot be recovered from answers through a mechanism."""
 
 
-def lost_shares(mechanism: Mechanism) -> str:
-    """A sentence where secrets are the answers of a question and the outputs do not determine their shares; else none.
+def lost_shares(mechanism: Mechanism, *, named: bool = False) -> str:
+    """A sentence where secrets may be answers of a question and the outputs do not determine their shares; else none.
 
-    Answers are labels that are texts, without places: who hides positions or counts estimates no shares of them.
+    Places and the answers of queries are none. With ``named``, only labels that are texts are answers: a program that
+    hides numbers need not hear of shares each time.
     """
     space = mechanism.privacy.space
-    named = all(isinstance(label, str) for label in space.labels)
+    told = all(isinstance(label, str) for label in space.labels) if named else not space.answers
     on_a_map = space.ground is not None or (space.coordinates is not None and space.coordinates.shape[1] > 1)
-    if not named or on_a_map or len(space) > _MOST_SECRETS:
+    if not told or on_a_map or len(space) > _MOST_SECRETS:
         return ""
     verdict = recoverable(mechanism.channel)
     if verdict.outcome is not Outcome.FAILS:
@@ -36,6 +37,6 @@ def lost_shares(mechanism: Mechanism) -> str:
 
 def warn_of_lost_shares(mechanism: Mechanism) -> None:
     """Say so, where shares are lost."""
-    sentence = lost_shares(mechanism)
+    sentence = lost_shares(mechanism, named=True)
     if sentence:
         warnings.warn(sentence, SharesLost, stacklevel=3)

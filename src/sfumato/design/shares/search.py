@@ -15,8 +15,6 @@ import numpy as np
 from sfumato.design.shares.columns import RaySource
 from sfumato.design.shares.measure import ColumnMeasure, best_measure
 from sfumato.lp.cone.program import ColumnProgress
-from sfumato.lp.highs import solve_floats
-from sfumato.lp.program import LinearProgram
 from sfumato.numbers import Floats
 from sfumato.watch import TimeIsUp, Watch
 
@@ -96,25 +94,30 @@ def polished(found: Found, wanted: Floats, watch: Watch) -> Found:
     if np.linalg.matrix_rank(found.columns[kept]) < np.linalg.matrix_rank(found.columns):
         kept[:] = True  # the best W is singular, and columns that hardly have mass keep it from being so
     try:
-        measure = best_measure(found.columns[kept], wanted, found.measure.masses[kept], _FINE, watch)
+        fine = _FINE if np.isfinite(found.bound) else _ROUGH**3
+        measure = best_measure(found.columns[kept], wanted, found.measure.masses[kept], fine, watch)
     except TimeIsUp:
         return found
     return replace(found, columns=found.columns[kept], measure=measure)
 
 
 def fewest(found: Found) -> Found:
-    """The same W with as few columns as a linear program leaves: n(n + 1)/2 equations decide it."""
-    columns, masses = found.columns, found.measure.masses
-    upper = np.triu_indices(columns.shape[1])
-    if len(columns) <= len(upper[0]):
-        return found
-    products = columns[:, upper[0]] * columns[:, upper[1]]
-    program = LinearProgram.dense(masses.max() / masses, products.T, "=" * len(upper[0]), products.T @ masses)
-    solution = solve_floats(program)
-    if solution.primal is None:
-        return found
-    kept = np.asarray(solution.primal, dtype=np.float64) > _EMPTY * masses.max()
-    return replace(found, columns=columns[kept], measure=replace(found.measure, masses=solution.primal[kept]))
+    """The same W with at most n(n + 1)/2 columns, where rays are listed: as long as there are more, some of them depend
+    on each other, and mass moves along that dependence until a column has none (Carathéodory).
+    """
+    columns, masses = found.columns, found.measure.masses.copy()
+    first, second = np.triu_indices(columns.shape[1])
+    products, most = columns[:, first] * columns[:, second], len(first)
+    left = np.arange(len(columns))
+    while np.isfinite(found.bound) and len(left) > most:
+        some = left[: most + 1]
+        shift = np.linalg.svd(products[some].T)[2][-1]
+        shift = shift if shift.max() > -shift.min() else -shift
+        ratios = np.where(shift > 0, masses[some] / np.where(shift > 0, shift, 1.0), np.inf)
+        masses[some] -= ratios.min() * shift
+        masses[some[int(ratios.argmin())]] = 0.0
+        left = left[masses[left] > 0]
+    return replace(found, columns=columns[left], measure=replace(found.measure, masses=masses[left]))
 
 
 def _tell(progress: Callable[..., object] | None, count: int, value: float, bound: float, watch: Watch) -> None:
