@@ -52,7 +52,8 @@ def test_beyond_lists_the_bound_is_a_relaxation(space: sf.FiniteSpace, kind: typ
     assert found.mechanism.claim is None or found.proved
     assert 0 < found.bound <= found.loss
     assert found.gap < (0.5 if kind is ByPrograms else 0.05)
-    assert float(share_variance(sf.Prior.uniform(space), sf.Channel(space, np.asarray(found.mechanism)))) <= found.loss
+    value = float(share_variance(sf.Prior.uniform(space), sf.Channel(space, np.asarray(found.mechanism))))
+    assert value <= float(found.loss) * (1 + 1e-9)
 
 
 def test_searched_columns_are_as_good_as_listed_ones() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.design.shares import SharesLost
 from sfumato.release.ledger import Ledger
 from shell import sfumato
 
@@ -111,7 +112,8 @@ def test_another_mechanism_is_noticed(folder: Path) -> None:
 def test_mechanisms_that_tell_no_shares_say_what_to_ask_for(folder: Path) -> None:
     space = sf.line(ANSWERS)
     guess = sf.Prior(space, ["8/10", "1/10", "1/10"])
-    few = sf.design(guess, sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2")).mechanism
+    with pytest.warns(SharesLost):
+        few = sf.design(guess, sf.losses.distance(space), sf.PrivacyType(space, alpha="1/2")).mechanism
     assert len(few.outputs) < 3
     sf.save(few, folder / "few.sfm")
     box = sf.box((2,), step=1, unit="km")
