@@ -18,6 +18,7 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.design.problem import problem
+from sfumato.design.shares import SharesLost
 from sfumato.design.solvers.linear import linear_program
 from sfumato.lp import check_optimality, solve
 from sfumato.numbers import exp_bounds, fractions
@@ -337,6 +338,7 @@ def checked(
     promises = [(question.rational, question.around_rational), (question.irrational, question.around_irrational)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SharesLost)  # a hint to people who ask questions
         for privacy, around in promises[: 1 + irrational]:
             truth, made = None, None
             try:

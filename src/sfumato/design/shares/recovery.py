@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from sfumato.certify.mechanism import Mechanism
+from sfumato.design.shares.columns import kind_of
 from sfumato.measures.shares import recoverable
 from sfumato.verdict import Outcome
 
@@ -18,11 +19,12 @@ class SharesLost(UserWarning):
 def lost_shares(mechanism: Mechanism, *, named: bool = False) -> str:
     """A sentence where secrets may be answers of a question and the outputs do not determine their shares; else none.
 
-    Places and the answers of queries are none. With ``named``, only labels that are texts are answers: a program that
-    hides numbers need not hear of shares each time.
+    Places and the answers of queries are none. With ``named``, only labels that are texts on a line or at one distance
+    are answers: a program that hides numbers or words of bits need not hear of shares each time.
     """
     space = mechanism.privacy.space
-    told = all(isinstance(label, str) for label in space.labels) if named else not space.answers
+    asked = kind_of(mechanism.privacy) in ("tree", "one distance") and all(isinstance(x, str) for x in space.labels)
+    told = asked if named else not space.answers
     on_a_map = space.ground is not None or (space.coordinates is not None and space.coordinates.shape[1] > 1)
     if not told or on_a_map or len(space) > _MOST_SECRETS:
         return ""
