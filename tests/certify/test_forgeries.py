@@ -238,7 +238,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "a promise about events, without any": ({"promise": {"kind": "events", "epsilon": "1"}}, "none is listed"),
     "a promise of no kind": ({"promise": {"epsilon": "1"}}, "kind"),
     "a promise with a word too many": ({"promise": {"kind": "rows", "epsilon": "1", "delta": "0"}}, "'delta'"),
-    "a claim of a later kind": ({"claims": {"kind": "shares"}}, "'shares'"),
+    "a claim of a later kind": ({"claims": {"kind": "medians"}}, "'medians'"),
     "digits of another script": ({"total": "٢"}, "decimal digits"),
 }
 

@@ -23,7 +23,8 @@ from sfumato.arguments import answer_of, flag, function, integer, items, one_of,
 from sfumato.channels.channel import as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, keyword
-from sfumato.numbers import Floats, Number, floats, number
+from sfumato.numbers import Floats, Number, as_written, floats
+from sfumato.privacy.promise import rate
 from sfumato.release.estimation import right_inverse, uniform_reference
 from sfumato.release.estimation_intervals import Recovery, level_of
 
@@ -68,7 +69,7 @@ class SurveyPlan:
         return float(self.errors(respondents, level=level, measure=measure, simultaneous=simultaneous).max())
 
     def respondents(
-        self, error: float, *, level: Number = "0.95", measure: str = "margin", simultaneous: bool = False
+        self, error: Number, *, level: Number = "0.95", measure: str = "margin", simultaneous: bool = False
     ) -> int:
         """How many respondents bring the error of every share down to this.
 
@@ -84,14 +85,15 @@ class SurveyPlan:
         return self._needed(self.variances, error, self._width(level, measure, simultaneous))
 
     def respondents_in_the_clear(
-        self, error: float, *, level: Number = "0.95", measure: str = "margin", simultaneous: bool = False
+        self, error: Number, *, level: Number = "0.95", measure: str = "margin", simultaneous: bool = False
     ) -> int:
         """How many would do without any noise."""
         return self._needed(self.clear, error, self._width(level, measure, simultaneous))
 
-    def _needed(self, variances: Floats, error: float, width: float) -> int:
-        wanted = positive(error, "the error")
-        needed = float(variances.max()) * (width / wanted) ** 2
+    def _needed(self, variances: Floats, error: Number, width: float) -> int:
+        wanted = positive(float(as_written(error, "the error")), "the error")
+        ratio = width / wanted
+        needed = float(variances.max()) * ratio * ratio  # infinite beyond the floats, where a power would be an error
         if not isfinite(needed) or needed > MOST_RESPONDENTS:
             raise InvalidInput(f"an error of {wanted:g} needs more respondents than there are people: ask for less")
         return max(ceil(needed * (1 - 1e-12)), 1)  # a product that is whole may come out above itself
@@ -185,7 +187,7 @@ def plan_curve(
     [23836, 3015, 626]
     """
     function(build, "what builds a mechanism")
-    values = sorted({number(epsilon, "ε") for epsilon in items(epsilons, "the values of ε")})
+    values = sorted({rate(epsilon) for epsilon in items(epsilons, "the values of ε")})
     if not values or not all(0 < value <= _LARGEST_EPSILON for value in values):
         raise InvalidInput(f"a curve needs values of ε, each above 0 and at most {_LARGEST_EPSILON}")
     plans = [

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from sfumato.arguments import text
 from sfumato.errors import InvalidInput, NotSupported, expect
 from sfumato.labels import text_of
-from sfumato.numbers import Floats, Number, floats
+from sfumato.numbers import Floats, Number, as_written, floats
 from sfumato.release.estimation import Frequencies
 from sfumato.release.estimation_cross import CrossTable
 from sfumato.release.estimation_plan import PlanCurve, inflation_words
@@ -146,7 +146,7 @@ def _words(groups: Mapping[Any, Frequencies | CrossTable], level: Number, simult
 
 def respondents_figure(
     curve: PlanCurve,
-    error: float,
+    error: Number,
     *,
     level: Number = "0.95",
     measure: str = "margin",
@@ -174,7 +174,7 @@ def respondents_figure(
     ['respondents']
     """
     curve = expect(curve, PlanCurve, "what is drawn", "plan_curve(build, epsilons) makes one")
-    unit, title = text(unit, "the unit of distance"), text(title, "the title")
+    unit, title, error = text(unit, "the unit of distance"), text(title, "the title"), as_written(error, "the error")
     needed = [plan.respondents(error, level=level, measure=measure) for plan in curve.plans]
     clear = max(plan.respondents_in_the_clear(error, level=level, measure=measure) for plan in curve.plans)
     figure = canvas(height=460)
@@ -197,11 +197,11 @@ def respondents_figure(
         yaxis={**AXIS, "type": "log", "title_text": "respondents", "tickvals": ticks,
                "ticktext": [f"{tick:,}" for tick in ticks]},
     )  # fmt: skip
-    half = "a standard error" if measure == "standard error" else f"{percent(level)} intervals"
+    half = "a standard error of " if measure == "standard error" else f"{percent(level)} intervals of ±"
     return caption(
         figure,
-        f"How many respondents it takes until {half} of {'' if measure == 'standard error' else '±'}{error:g} on every "
-        f"share {'is' if measure == 'standard error' else 'are'} reached{f', by {title}' if title else ''}, at "
+        f"How many respondents it takes until {half}{float(error):g} on every share "
+        f"{'is' if measure == 'standard error' else 'are'} reached{f', by {title}' if title else ''}, at "
         f"{'the worst shares' if curve.plans[0].guess is None else 'the guessed shares'}.",
     )
 
