@@ -26,7 +26,7 @@ _SCALE = 10**9  # what weights that are no whole numbers are rounded to parts of
 _FEWEST_CITIES = 2
 
 EACH_ROW = "none"
-"""In the place of a column of weights: every row counts the same."""
+"""Stands in the place of a column of weights where every row counts the same."""
 
 
 def prior_table(given: Any, box: Box, data: Path | None, column: str | None = None) -> dict[str, Any]:

@@ -47,7 +47,7 @@ UNKNOWN, MISSING, NOT_A_NUMBER, OTHER_KIND = -1, -2, -3, -4
 """What stands for a value that has no index."""
 
 Rows = NDArray[Any]
-"""The secrets of rows: integer indices, or points, one row a point."""
+"""Integer indices of secrets, or points, one row a point."""
 
 # A value on the border of the space is inside, although quotients of doubles may put it a few roundings beyond.
 OUTSIDE = 1e-9
