@@ -123,12 +123,15 @@ def results(where: Path = RESULTS) -> dict[str, Result]:
 # ------------------------------------------------------------------------------------------------------------- where
 
 
+def cores() -> int:
+    """Cores that this process may use, of which there are fewer than in the machine where somebody said so."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @cache
 def here() -> Machine:
     """This machine."""
-    return Machine(
-        processor(), os.cpu_count() or 1, memory(), gpu(), platform.system(), LOAD, LOAD is not None and LOAD > BUSY
-    )
+    return Machine(processor(), cores(), memory(), gpu(), platform.system(), LOAD, LOAD is not None and LOAD > BUSY)
 
 
 def load() -> float | None:

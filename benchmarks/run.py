@@ -12,6 +12,7 @@ and those marked as long (an hour) only by name or with ``--long``.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -83,6 +84,7 @@ RUNS = {
     "large": Run("bench_large.py", 8, "gpu", gpu=True),
     "few_outputs_gpu": Run("bench_few_outputs.py 100", 3, "gpu", gpu=True),
     "arrays": Run("bench_gpu.py", 8, "gpu", gpu=True),
+    "plane_town_gpu": Run('bench_plane.py --only "New York" --tolerance 0.015 --limit 420', 4, "gpu", gpu=True),
     "plane_gpu": Run("bench_plane_gpu.py", 8, gpu=True),
     "first_order_gpu": Run("bench_first_order.py", 8, "gpu", gpu=True),
 }  # fmt: skip
@@ -116,7 +118,7 @@ def trouble(name: str) -> str | None:
     """Run one; why it failed, or None."""
     run, began = RUNS[name], perf_counter()
     print(f"\n===== {name}: {run.words}", flush=True)
-    script, *words = run.words.split()
+    script, *words = shlex.split(run.words)
     command = [sys.executable, str(HERE / script), *words]
     told = {**os.environ, "SFUMATO_KEEP": run.variant}
     if (busy := cores_at_work()) is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from os import cpu_count
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,17 @@ from numpy.typing import NDArray
 _SMALL_SCAN = 200_000  # So few comparisons take less time than starting threads.
 
 
+def cores() -> int:
+    """How many cores this process may use: where it is held to some, threads for the others would be in their way."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def on_threads(work: Callable[[int, int], Any], size: int, chunks_per_thread: int = 4) -> list[Any]:
     """Run ``work(first, last)`` over [0, size) in chunks, one thread for each core.
 
     Compiled code lets go of the interpreter lock meanwhile.
     """
-    threads = max(1, cpu_count() or 1)
+    threads = cores()
     edges = np.linspace(0, size, min(size, threads * chunks_per_thread) + 1).astype(int)
     if len(edges) <= 2:
         return [work(0, size)]

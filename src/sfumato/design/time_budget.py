@@ -5,10 +5,9 @@ A solver can stop at any time, a proof cannot, and without one nothing is return
 
 from __future__ import annotations
 
-from os import cpu_count
-
 from sfumato.design.problem import SMALLER, Problem
 from sfumato.errors import NotSupported
+from sfumato.threads import cores
 from sfumato.watch import Watch
 
 # What repair and proof take, in seconds: for each pair of secrets, pair and output, entry, and product of a table of
@@ -55,4 +54,4 @@ def _proof_seconds(problem: Problem) -> float:
     """What repair and proof will take, roughly."""
     (n, m), pairs = problem.shape, len(problem.privacy.space.pairs.first)
     of_pairs, *shared = (s * k for s, k in zip(_PROOF_SECONDS, (pairs, pairs * m, n * m, n * m * m), strict=True))
-    return float(of_pairs + sum(shared) * 2 / (cpu_count() or 2))
+    return float(of_pairs + sum(shared) * 2 / cores())

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from operator import add
-from os import cpu_count
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,6 +28,7 @@ from sfumato.lp.cone.strips import Forms, Parts, Strip, Systems
 from sfumato.lp.cone.weights import row_weights
 from sfumato.memory import check_room
 from sfumato.numbers import Floats, Integers
+from sfumato.threads import cores
 from sfumato.watch import Watch
 
 Result = TypeVar("Result")
@@ -82,7 +82,7 @@ class BlockIterate:
         width = int((self.forms.rows - self.forms.columns).max(initial=0))
         check_room(8 * m * (n * (width + 12) + 16 * components),
                    f"the block method for {n} rows, {components} forms and {m} columns", _SMALLER)  # fmt: skip
-        threads = (cpu_count() or 1) if components * m >= _WORTH_A_THREAD else 1
+        threads = cores() if components * m >= _WORTH_A_THREAD else 1
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.scratch: list[tuple[Any, Any]] = [(Bands.scratch(n), np.zeros((n, n))) for _ in range(threads)]
         wide = max(1, min(_STRIP // (8 * components), m // threads) // LANES) * LANES

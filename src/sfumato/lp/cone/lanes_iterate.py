@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from sfumato.lp.cone.registers import LANES, registers
 from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_room
 from sfumato.numbers import Floats, Integers
+from sfumato.threads import cores
 from sfumato.watch import Watch
 
 _WORTH_A_THREAD = 100_000  # Pairs times columns for each thread: below, handing over takes longer than the work.
@@ -77,7 +77,7 @@ class LanesIterate:
         blocks, pairs = -(-m // LANES), len(logs)
         self.lanes = np.concatenate([np.arange(m), np.zeros(blocks * LANES - m, dtype=np.int64)])
         self.mask = (np.arange(blocks * LANES) < m).astype(np.float64).reshape(blocks, LANES)
-        threads = max(1, min(cpu_count() or 1, blocks, pairs * m // _WORTH_A_THREAD))
+        threads = max(1, min(cores(), blocks, pairs * m // _WORTH_A_THREAD))
         # one array over pairs and columns more than those made here: multipliers that are kept, and the result
         memory = 8 * blocks * LANES * (4 * pairs + 19 * n)
         memory += (
