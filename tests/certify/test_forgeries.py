@@ -24,6 +24,7 @@ import box_forgeries
 import box_judge
 import sfumato as sf
 from box_forgeries import random_box_case
+from effort import tried
 from forgeries import (
     Case,
     Claim,
@@ -43,8 +44,8 @@ from sfumato import errors
 from sfumato.certify import kernel
 
 CHECKERS = ("kernel", "twin", "auto")
-CASES = 3000
 CHUNK = 100
+CASES = tried(3000) // CHUNK * CHUNK
 
 HALF = Case(((1, 1), (1, 1)), "rational", Fraction(1), {(0, 1): 1}, {"epsilon": Fraction(1)})
 NOTHING_LOST = Claim(((0.0, 0.0), (0.0, 0.0)), Fraction(1), (0, 1), ((1, 1),), "expected", Fraction(0))
@@ -412,8 +413,8 @@ def test_half_of_the_cases_are_true() -> None:
     assert 0.4 * CASES < owed < 0.6 * CASES
 
 
-BOX_CASES = 150
-BOX_CHUNK = 50
+BOX_CHUNK = 30
+BOX_CASES = tried(150) // BOX_CHUNK * BOX_CHUNK
 
 
 @pytest.mark.parametrize("first", range(0, BOX_CASES, BOX_CHUNK))
@@ -432,9 +433,10 @@ def test_nothing_false_is_proved_about_coordinates_and_what_is_true_is(first: in
 
 
 def test_a_quarter_of_the_cases_about_coordinates_are_true_and_a_quarter_known_to_be_false() -> None:
-    cases = [random_box_case(seed) for seed in range(60)]
-    assert sum(case.owed for case in cases) > 15
-    assert sum(box_judge.truth(case) is False for case in cases) > 15
+    many = tried(60)
+    cases = [random_box_case(seed) for seed in range(many)]
+    assert 4 * sum(case.owed for case in cases) > many
+    assert 4 * sum(box_judge.truth(case) is False for case in cases) > many
 
 
 # ----------------------------------------------------------------- columns by their support, places for distances
