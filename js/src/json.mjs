@@ -4,7 +4,7 @@
 
 import { demand } from "./errors.mjs";
 
-const DEEPEST_JSON = 200;
+const DEEPEST_JSON = 1000;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/y;
 const LITERALS = new Map([["true", true], ["false", false], ["null", null]]);
 const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };

@@ -6,10 +6,11 @@ import { Blake2b } from "./hashes.mjs";
 import { pythonJson } from "./json.mjs";
 import { Rational, bitLength, divided, gcd, product } from "./numbers.mjs";
 import { AliasRow, Lane } from "./randomness.mjs";
+import { asciiBytes } from "./text.mjs";
 
 const FLOOR_WORD = 8;
 const FULL_TURN = 360n;
-const PERSON_SAMPLER = new TextEncoder().encode("sfumato sampler");
+const PERSON_SAMPLER = asciiBytes("sfumato sampler");
 
 /** Rows of a table; each is made ready when it is first drawn from. */
 export class TablePlan {
@@ -37,7 +38,7 @@ export class TablePlan {
       }
     }
     const limbs = Math.ceil(bitLength(most / shared) / 64);
-    update(new TextEncoder().encode(`table ${limbs}`));
+    update(asciiBytes(`table ${limbs}`));
     for (let x = 0; x < this.rows; x++) {
       const row = this.row(x);
       const words = new BigUint64Array(limbs * row.length);
@@ -134,7 +135,7 @@ export class RoundingPlan {
   }
 
   identity(update) {
-    update(new TextEncoder().encode(`rounding [${this.axes.map((axis) => axis.identity()).join(", ")}]`));
+    update(asciiBytes(`rounding [${this.axes.map((axis) => axis.identity()).join(", ")}]`));
     this.table.identity(update);
   }
 }
@@ -170,7 +171,7 @@ export class OffsetPlan extends RoundingPlan {
 
   identity(update) {
     const reach = this.reach.length === 1 ? `(${this.reach[0]},)` : `(${this.reach.join(", ")})`;
-    update(new TextEncoder().encode(`offsets ${reach} `));
+    update(asciiBytes(`offsets ${reach} `));
     super.identity(update);
   }
 }
@@ -178,7 +179,7 @@ export class OffsetPlan extends RoundingPlan {
 /** What names the distribution that is drawn: labels and weights, as sfumato in Python has it. */
 export function drawDigest(secrets, outputs, plan) {
   const state = new Blake2b(32, { person: PERSON_SAMPLER });
-  state.update(new TextEncoder().encode(pythonJson([secrets, outputs])));
+  state.update(asciiBytes(pythonJson([secrets, outputs])));
   plan.identity((bytes) => state.update(bytes));
   return state.digest();
 }

@@ -7,10 +7,11 @@ import { Aes256 } from "./aes.mjs";
 import { InvalidInput } from "./errors.mjs";
 import { blake2b } from "./hashes.mjs";
 import { Rational, bitLength } from "./numbers.mjs";
+import { asciiBytes } from "./text.mjs";
 
 const KEPT_BYTES = 1024;
 const DEEP = 2 ** 32;
-const PERSON_KEYED = new TextEncoder().encode("sfumato keyed 1");
+const PERSON_KEYED = asciiBytes("sfumato keyed 1");
 
 /** Every word is new. */
 export class FreshStream {

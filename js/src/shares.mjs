@@ -1,0 +1,3 @@
+export function checkSharesClaim() {
+  throw new Error("not yet");
+}
