@@ -1,6 +1,7 @@
 // The header of a file: every object has the keys that the format lists and no others, and every number is what it says.
 //
-// What is returned has numbers as fractions and small integers as numbers; null stands for what is left out.
+// What is returned has numbers as fractions and small integers as numbers, and null for what the file does not say. A
+// key that may be left out is not null unless the format says so.
 
 import { demand } from "./errors.mjs";
 import { Rational, bitLength, magnitude, product, whole } from "./numbers.mjs";
@@ -20,8 +21,11 @@ function table(value, what, needed, optional = []) {
   for (const key of value.keys()) {
     demand(needed.includes(key) || optional.includes(key), `${what} has a key that this reader does not know`);
   }
-  return (key) => value.get(key) ?? null;
+  return (key) => value.get(key);
 }
+
+/** What may be left out or null. */
+const absent = (value) => value === undefined || value === null;
 
 const listOf = (value, what) => {
   demand(Array.isArray(value), `${what} is no list`);
@@ -47,7 +51,7 @@ function lengthOf(value, what, positive = false) {
 }
 
 function shortText(value, what) {
-  if (value === null) return "";
+  if (value === undefined) return "";
   demand(typeof value === "string", `${what} is no text`);
   demand([...value].length <= 200 && !new RegExp("(?! )[\\p{C}\\p{Z}]", "u").test(value), `${what} is no short text`);
   return value;
@@ -94,10 +98,10 @@ export function readHeader(json, version) {
 
 function beginning(get, version, spaceKeys) {
   const own = get("version");
-  demand(own === BigInt(version) || (own === null && version === 1), "the header is of another version than the file");
+  demand(own === BigInt(version) || (own === undefined && version === 1), "the header is of another version than the file");
   const text = get("total");
   demand(typeof text === "string" && INTEGER_TEXT.test(text) && BigInt(text) >= 1n, "the total is no positive integer");
-  const space = get("space") === null ? () => null : table(get("space"), "the space", [], spaceKeys);
+  const space = get("space") === undefined ? () => undefined : table(get("space"), "the space", [], spaceKeys);
   const listed = listOf(get("sections"), "the list of sections").map((section) => {
     const about = table(section, "a section", ["name", "width", "count", "size"]);
     demand(typeof about("name") === "string", "a section has no name");
@@ -106,15 +110,15 @@ function beginning(get, version, spaceKeys) {
   });
   return {
     version, listed, total: BigInt(text), name: shortText(space("name"), "the name of the space"),
-    unit: shortText(space("unit"), "the unit"), coordinates: space("coordinates"), ground: space("ground"),
-    provenance: get("provenance"),
+    unit: shortText(space("unit"), "the unit"), coordinates: space("coordinates") ?? null,
+    ground: space("ground") ?? null, provenance: get("provenance") ?? null,
   };
 }
 
 /** ε or α, exactly one of them. */
 function amount(get, what) {
-  const epsilon = get("epsilon") === null ? null : number(get("epsilon"), "epsilon", 0n);
-  const alpha = get("alpha") === null ? null : number(get("alpha"), "alpha", 0n);
+  const epsilon = absent(get("epsilon")) ? null : number(get("epsilon"), "epsilon", 0n);
+  const alpha = absent(get("alpha")) ? null : number(get("alpha"), "alpha", 0n);
   demand((epsilon === null) !== (alpha === null), `${what} has epsilon or alpha`);
   demand(alpha === null || alpha.n < alpha.d, "alpha is not below 1");
   return { epsilon, alpha };
@@ -132,7 +136,7 @@ function rowsHeader(json, version) {
   file.metric = readMetric(get("metric"), version);
   file.promise = readPromise(get("promise"), file.metric, version);
   const n = file.secrets.length;
-  file.events = get("events") === null ? [] : listOf(get("events"), "events").map((event) => readEvent(event, n));
+  file.events = get("events") === undefined ? [] : listOf(get("events"), "events").map((event) => readEvent(event, n));
   demand(file.promise.kind === "rows" || file.events.length, "a promise about events lists none");
   file.claims = readClaims(get("claims"), version);
   if (file.claims?.kind === "shares") {
@@ -163,7 +167,7 @@ function readPromise(value, metric, version) {
   const kind = value.has("kind") ? get("kind") : "rows";
   demand(kind === "rows" || kind === "events", "the kind of promise is not known");
   const promise = { kind, ...amount(get, "the promise"), step: null };
-  if (get("step") !== null) {
+  if (!absent(get("step"))) {
     const step = number(get("step"), "step", 0n);
     const { n, d } = metric.unit;
     demand(promise.alpha && step.n < step.d && n <= 64n && d <= 64n, "step needs alpha and a short unit");
@@ -179,14 +183,14 @@ function readEvent(value, n) {
   const get = table(value, "a promise about events", ["delta", "pairs"], ["factor", "epsilon"]);
   const delta = number(get("delta"), "delta", 0n, false);
   demand(delta.n <= delta.d, "delta is above 1");
-  const factor = get("factor") === null ? null : number(get("factor"), "a factor", 0n);
-  const epsilon = get("epsilon") === null ? null : number(get("epsilon"), "epsilon", 0n);
+  const factor = absent(get("factor")) ? null : number(get("factor"), "a factor", 0n);
+  const epsilon = absent(get("epsilon")) ? null : number(get("epsilon"), "epsilon", 0n);
   demand((factor === null) !== (epsilon === null), "a promise about events has a factor or epsilon");
   return { delta, factor, epsilon, pairs: whole32(get("pairs"), 1n, BigInt(n) * BigInt(n - 1), "pairs") };
 }
 
 function readClaims(value, version) {
-  if (value === null) return null;
+  if (value === undefined) return null;
   demand(value instanceof Map, "the claims are no object");
   if (!value.size) return null;
   demand(version === 1 || value.has("kind"), "the claims have no kind");
@@ -196,12 +200,12 @@ function readClaims(value, version) {
 }
 
 function readLossClaim(value) {
-  const bounded = (value.get("bound") ?? null) !== null;
+  const bounded = value.has("bound");
   const get = table(value, "the claim", ["loss", "loss_unit", "actions", ...(bounded ? ["dual_unit"] : [])],
     ["kind", "loss_name", "criterion", "ceilings", "bound", "dual_unit"]);
   const criterion = get("criterion") ?? "expected";
   demand(CRITERIA.includes(criterion), "the criterion is not known");
-  const ceilings = get("ceilings") === null ? [] : listOf(get("ceilings"), "the limits").map((limit) => {
+  const ceilings = get("ceilings") === undefined ? [] : listOf(get("ceilings"), "the limits").map((limit) => {
     const about = table(limit, "a limit", ["unit", "level"], ["name"]);
     return {
       name: shortText(about("name"), "the name of a limit"), unit: number(about("unit"), "the unit of a limit", 0n),
@@ -226,7 +230,7 @@ function readSharesClaim(value) {
     kind: "shares", criterion, ceilings: [], loss: number(get("loss"), "the loss"),
     unit: number(get("workload_unit"), "the unit of the workload", 0n),
     name: shortText(get("workload_name"), "the name of the workload"),
-    bound: get("bound") === null ? null : number(get("bound"), "the bound"),
+    bound: get("bound") === undefined ? null : number(get("bound"), "the bound"),
   };
 }
 
@@ -278,7 +282,7 @@ function readBox(value) {
   const metric = get("metric");
   demand(typeof metric === "string" && Object.hasOwn(FORM_OF, metric), "the metric is not known");
   const box = { sides, cells, metric, origin: each("origin").map((at) => lengthOf(at, "the origin")), frame: null };
-  if (get("frame") === null) return box;
+  if (absent(get("frame"))) return box;
   const frame = table(get("frame"), "the frame", ["south", "west", "radius", "margin", "degrees"]);
   const degrees = listOf(frame("degrees"), "degrees").map((scale) => lengthOf(scale, "degrees", true));
   demand(degrees.length === 2 && sides.length === 2 && metric === "euclidean", "a map has two sides and is Euclidean");
@@ -344,8 +348,8 @@ function pointOf(label, axes) {
 }
 
 function readBoxClaims(value, box, lattice, noise) {
-  if (value === null || (value instanceof Map && !value.size)) return null;
-  const bounded = value instanceof Map && (value.get("bound") ?? null) !== null;
+  if (value === undefined || (value instanceof Map && !value.size)) return null;
+  const bounded = value instanceof Map && value.has("bound");
   const more = noise ? ["bound"] : ["bound", "dual_unit", "bound_parts", "bound_strides"];
   const owed = bounded && !noise ? ["dual_unit", "bound_parts"] : [];
   const get = table(value, "the claim", ["kind", "loss", "parts", ...owed], ["loss_name", ...more]);
@@ -375,7 +379,7 @@ function readBoxClaims(value, box, lattice, noise) {
   claims.boundParts = each("bound_parts", () => 2 ** 14);
   const secrets = box.cells.map((count, k) => count * claims.boundParts[k]);
   demand(secrets.every((count) => count >= 2 && count <= 2 ** 14), "a bound has too few secrets along an axis, or too many");
-  claims.strides = get("bound_strides") === null ? secrets.map(() => 1) : each("bound_strides", (k) => secrets[k] / 2);
+  claims.strides = get("bound_strides") === undefined ? secrets.map(() => 1) : each("bound_strides", (k) => Math.floor(secrets[k] / 2));
   demand(claims.strides.every((stride, k) => secrets[k] % stride === 0), "strides are no divisors");
   claims.boundSecrets = secrets;
   return claims;
