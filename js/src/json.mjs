@@ -103,13 +103,13 @@ export function pythonJson(value) {
   if (typeof value === "number") return pythonFloat(value);
   if (typeof value === "string") return pythonText(value);
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
-  return `{${[...value].map(([key, each]) => `${pythonText(key)}: ${pythonJson(each)}`).join(", ")}}`;
+  const parts = [...value].map(([key, each]) => `${pythonText(key)}: ${pythonJson(each)}`);
+  return `{${parts.join(", ")}}`;
 }
 
 function pythonText(text) {
-  const escaped = JSON.stringify(text).replace(/\\u[0-9a-f]{4}|[\x7f-\uffff]/g, (found) =>
+  return JSON.stringify(text).replace(/\\u[0-9a-f]{4}|[\x7f-\uffff]/g, (found) =>
     found.length > 1 ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  return escaped;
 }
 
 /** The shortest digits that name a double, as Python spells them. */

@@ -22,7 +22,7 @@ export function promiseInWords(file) {
   const sentences = [];
   if (!onlyEvents(file)) {
     const growth = promise.epsilon ? `e^(${promise.epsilon}·d)` : `(${promise.alpha.d}/${promise.alpha.n})^d`;
-    const factor = promise.epsilon ? Math.exp(promise.epsilon.about) : promise.alpha.d === 0n ? 0 : 1 / promise.alpha.about;
+    const factor = promise.epsilon ? Math.exp(promise.epsilon.about) : 1 / promise.alpha.about;
     const unit = file.unit || "unit";
     const who = file.box ? "any two points of the box" : "two secrets";
     const lead = before ? "whatever is told" : "Whatever is told";
@@ -32,8 +32,9 @@ export function promiseInWords(file) {
     if (!file.box) sentences.push("The promise is about these secrets, not about points between them.");
   }
   for (const { factor, epsilon, delta, pairs } of file.events ?? []) {
-    sentences.push(`${before}${before ? "an" : "An"} event is at most ${factor ?? `e^${epsilon}`} times as likely, plus ${delta}, `
-      + `for ${pairs} ordered pairs of secrets.`);
+    const times = factor ? String(factor) : `e^${epsilon}`;
+    sentences.push(`${before}${before ? "an" : "An"} event is at most ${times} times as likely, plus ${delta}, for `
+      + `${pairs} ordered pairs of secrets.`);
   }
   return sentences.join(" ");
 }
@@ -60,7 +61,8 @@ export function reportLines(file, found) {
     lines.push(`  ${file.secrets.length} secrets and ${file.outputs.length} outputs; about these secrets, not points between`);
     lines.push(`  ${found.pairs} pairs checked, ${found.implied} implied, ${found.open} open`);
     for (const { factor, epsilon, delta, pairs } of file.events) {
-      lines.push(`  events: at most ${factor ?? `e^${epsilon}`} times as likely, plus ${delta}, for ${pairs} ordered pairs`);
+      const times = factor ? String(factor) : `e^${epsilon}`;
+      lines.push(`  events: at most ${times} times as likely, plus ${delta}, for ${pairs} ordered pairs`);
     }
   }
   const { claims } = file;
