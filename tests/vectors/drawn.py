@@ -86,8 +86,9 @@ def parts() -> dict[str, Any]:
     one = np.frombuffer(b"".join(texts), dtype=np.uint8), ends, ord("t")
     two = np.frombuffer(b"".join(texts), dtype=np.uint8), ends, ord("b")
     digests = id_digests([one, two], salt)
+    by_key = {"key": KEY.hex(), "context": b"a context".hex(), "ids": [bytes(one).hex() for one in ids]}
     return {
-        "words": {"key": KEY.hex(), "context": b"a context".hex(), "ids": [bytes(i).hex() for i in ids], "words": words},
+        "words": {**by_key, "words": words},
         "rows": {
             "columns": ["latitude", "höhe"], "salt": salt.hex(), "texts": [text.hex() for text in texts],
             "letters": ["t", "b"], "ids": [bytes(digest).hex() for digest in digests],

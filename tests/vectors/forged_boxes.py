@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from vectors.forged_bytes import Forged, unreadable
 from vectors.forged_rows import refuted
-from vectors.parts import FAR, File, coordinates, doubles, noise, numbers, promising, rows
-from vectors.true_boxes import CORNERS, FRAME, HALVES, SLOPE, STREET, TWO, Pairs, below, lossy, some_duals, square
-from vectors.true_rows import HALF, ONE, PAIR
+from vectors.parts import FAR, File, coordinates, doubles, merged, noise, numbers, promising, rows
+from vectors.true_boxes import CORNERS, FRAME, HALVES, STREET, TWO, Pairs, below, lossy, some_duals, square
+from vectors.true_rows import HALF, ONE
 from vectors.true_shares import identity, shares
 
 NOISE = noise([40, 20, 5], 1, [2], ["1"], [4], {"epsilon": "10", "rate": "10"}, box_cells=[2])
 LOSS = lossy(STREET, 1, [1, 1])
 BOUND = below(LOSS, [2], b"\0" * 3, some_duals(4, 4), "1/1000")
-LAYERS = lossy(NOISE, 2, [1, 2]).about("claims", bound="0").holding(
-    layer_counts=numbers([1, 1]), layer_ends=numbers([0, 2, 1, 2], 4)
+LAYERS = (
+    lossy(NOISE, 2, [1, 2])
+    .about("claims", bound="0")
+    .holding(layer_counts=numbers([1, 1]), layer_ends=numbers([0, 2, 1, 2], 4))
 )
 
 
@@ -35,11 +37,14 @@ def about_shares() -> Forged:
     line = rows([[1] * 18] * 18, [1] * 17, ONE, edges=[(x, x + 1) for x in range(17)])
     many = shares(line, [[1.0] * 18], [[1.0] * 18], [2.0] * 18)
     return refuted({
-        "shares-price": (true.holding(share_prices=doubles([2.375, 2.375])).about("claims", bound="0"), "a corner goes beyond"),
+        "shares-price": (true.holding(share_prices=doubles([2.375, 2.375])).about("claims", bound="0"),
+            "a corner goes beyond"),
         "shares-price-negative": (
-            true.holding(share_prices=doubles([9.0, -1.0])).about("claims", bound="-100"), "a corner has a negative price"),
+            true.holding(share_prices=doubles([9.0, -1.0])).about("claims", bound="-100"),
+            "a corner has a negative price"),
         "shares-undetermined": (
-            shares(rows([[1, 1], [1, 1]], [1], HALF), identity(2), [], []), "outputs that say nothing determine no share"),
+            shares(rows([[1, 1], [1, 1]], [1], HALF), identity(2), [], []),
+            "outputs that say nothing determine no share"),
     }) | unreadable({
         "shares-beside-events": (promising(true, ({"factor": "1", "delta": "1"}, [(0, 1)])), "events beside shares"),
         "shares-worst-secret": (true.about("claims", criterion="worst secret"), "shares have no worst secret"),
@@ -100,14 +105,16 @@ def about_coordinates() -> Forged:
         "coordinates-effort": (
             lossy(huge, 64, [1] * 2**14), "more parts than are allowed"),
         "coordinates-effort-of-outputs": (
-            coordinates([[1] * 40] * 343, [[k, 0, 0] for k in range(40)], ["1"] * 3, [[f"{k}/5" for k in range(6)]] * 3, TWO,
-                        halvings=3), "more numbers are asked for than its bytes allow"),
+            coordinates([[1] * 40] * 343, [[k, 0, 0] for k in range(40)], ["1"] * 3, [[f"{k}/5" for k in range(6)]] * 3,
+                        TWO, halvings=3), "more numbers are asked for than its bytes allow"),
     })  # fmt: skip
 
 
 def about_grounds() -> Forged:
     """Frames."""
-    flat = coordinates([[1, 1]] * 9, CORNERS, ["10", "10"], [["0", "10"]] * 2, {"epsilon": "1", "rate": "1/4"}, frame=FRAME)
+    flat = coordinates(
+        [[1, 1]] * 9, CORNERS, ["10", "10"], [["0", "10"]] * 2, {"epsilon": "1", "rate": "1/4"}, frame=FRAME
+    )
 
     def framed(**changes: object) -> File:
         return flat.about("box", frame={**FRAME, **changes})
@@ -166,7 +173,8 @@ def about_noise() -> Forged:
         "noise-layers-high": (LAYERS.holding(layer_counts=numbers([2, 1])), "the layers are above the prior"),
         "noise-bound-high": (LAYERS.about("claims", loss="1", bound="1/10"), "the layers prove less"),
     }) | unreadable({
-        "noise-lattice": (NOISE.saying(lattice={"degree": 2, "halvings": 0, "breaks": HALVES}), "noise has no lattice of its own"),
+        "noise-lattice": (NOISE.saying(lattice={"degree": 2, "halvings": 0, "breaks": HALVES}),
+            "noise has no lattice of its own"),
         "noise-outputs": (NOISE.saying(outputs=[0, 1]), "noise lists no outputs"),
         "noise-floor": (NOISE.about("noise", floor="0"), "the floor is positive"),
         "noise-cells": (NOISE.about("noise", cells=[3]), "cells of the lattice are parts of those of the box"),
@@ -176,7 +184,8 @@ def about_noise() -> Forged:
         "noise-many": (
             noise([1], 1, [0, 0], ["1", "1"], [2**31, 2**31], TWO), "more outputs than 2^62"),
         "noise-parts": (lossy(NOISE, 3, [1, 1]), "an odd number of parts"),
-        "noise-dual": (lossy(NOISE, 2, [1, 1]).about("claims", bound="0", dual_unit="1"), "layers have no dual numbers"),
+        "noise-dual": (lossy(NOISE, 2, [1, 1]).about("claims", bound="0", dual_unit="1"),
+            "layers have no dual numbers"),
         "noise-layer-empty": (LAYERS.holding(layer_ends=numbers([0, 2, 1, 1], 4)), "a layer of no cells"),
         "noise-layer-beyond": (LAYERS.holding(layer_ends=numbers([0, 3, 1, 2], 4)), "a layer beyond the box"),
         "noise-layers": (LAYERS.holding(layer_ends=numbers([0, 2], 4)), "ends of one layer for two counts"),
@@ -185,6 +194,4 @@ def about_noise() -> Forged:
 
 def forged_boxes() -> Forged:
     """All of them, but for the neighbours of true files."""
-    return about_shares() | about_coordinates() | about_grounds() | about_box_claims() | about_noise()
-
-
+    return merged(about_shares(), about_coordinates(), about_grounds(), about_box_claims(), about_noise())

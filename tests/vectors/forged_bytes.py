@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from vectors.parts import File, header_text, listed, numbers, rewritten, rows, sealed, written_json
+from vectors.parts import File, header_text, listed, merged, numbers, rewritten, rows, sealed, written_json
 from vectors.true_boxes import STREET
 from vectors.true_rows import HALF, ONE, PAIR, losses
 
@@ -64,7 +64,8 @@ def texts() -> Forged:
     return unreadable({
         "json-key-twice": (replaced(b'"total":"3"', b'"total":"4","total":"3"'), "a key occurs twice"),
         "json-key-twice-inside": (
-            replaced(b'"provenance":{}', b'"provenance":{"a":[{"b":1,"b":1}]}'), "a key occurs twice where nobody looks"),
+            replaced(b'"provenance":{}', b'"provenance":{"a":[{"b":1,"b":1}]}'),
+            "a key occurs twice where nobody looks"),
         "json-nan": (replaced(b'"provenance":{}', b'"provenance":NaN'), "NaN is no JSON"),
         "json-infinity": (replaced(b'"secrets":[0,1]', b'"secrets":[0,-Infinity]'), "infinities are no JSON"),
         "json-mark": (rewritten(TRUE, lambda text: b"\xef\xbb\xbf" + text), "a byte order mark"),
@@ -189,7 +190,8 @@ def sections() -> Forged:
     with_dictionary = dictionary.compress(bytes([2, 1, 1, 2])) + dictionary.flush()
     checksum = good[:-1] + bytes([good[-1] ^ 1])
     many = rows([[2, 1], [1, 2]], [1], HALF, edges=[(0, 1)]).holding(
-        edge_first=numbers([0, 0], 4), edge_second=numbers([1, 1], 4), distances=numbers([1, 1], 8))
+        edge_first=numbers([0, 0], 4), edge_second=numbers([1, 1], 4), distances=numbers([1, 1], 8)
+    )
     return unreadable({
         "section-missing": (PAIR.holding(distances=...), "a section is missing"),
         "section-in-excess": (PAIR.holding(prior=numbers([1, 1])), "nobody asks for a prior"),
@@ -202,7 +204,8 @@ def sections() -> Forged:
         "section-width-0": (listed(TRUE, "weights", width=0), "numbers of no bytes"),
         "section-width-3": (PAIR.holding(weights=(3, numbers([2, 1, 1, 2], 3)[1])), "numbers of three bytes"),
         "section-width-of-distances": (PAIR.holding(distances=numbers([1], 4)), "distances have eight bytes"),
-        "section-wider-than-the-total": (PAIR.holding(weights=numbers([2, 1, 1, 2], 16)), "weights are wider than the total"),
+        "section-wider-than-the-total": (PAIR.holding(weights=numbers([2, 1, 1, 2], 16)),
+            "weights are wider than the total"),
         "section-wide-zeros": (
             CLAIM.holding(dual=numbers([1, 1], 16)), "the upper bytes of all numbers are zero"),
         "section-wide-and-empty": (
@@ -222,10 +225,11 @@ def sections() -> Forged:
             PAIR.holding(weights=numbers([1, 1, 2, 2]), run_starts=numbers([0, 3], 4), run_lengths=numbers([1, 1], 4)),
             "runs came with version 3"),
         "section-too-many-edges": (many, "two edges between two secrets"),
-        "section-wrong-promise": (rows([[2, 1], [1, 2]], [1], ONE).about("promise", alpha="1/2"), "an epsilon and an alpha"),
+        "section-wrong-promise": (rows([[2, 1], [1, 2]], [1], ONE).about("promise", alpha="1/2"),
+            "an epsilon and an alpha"),
     })  # fmt: skip
 
 
 def forged_bytes() -> Forged:
     """All of them."""
-    return frames() | texts() | number_texts() | labels() | words() | sections()
+    return merged(frames(), texts(), number_texts(), labels(), words(), sections())

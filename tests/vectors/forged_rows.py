@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from vectors.forged_bytes import CLAIM, REFUTED, Forged, unreadable
-from vectors.parts import FAR, NOWHERE, File, bounded, claimed, doubles, numbers, promising, rows
+from vectors.parts import FAR, NOWHERE, File, bounded, claimed, doubles, merged, numbers, promising, rows
 from vectors.true_rows import BINARY, HALF, LARGEST_OF_E, ONE, PAIR, STAIRS, events, losses, metrics
 
 BETWEEN = [NOWHERE, 1, NOWHERE]
@@ -28,20 +28,24 @@ def ratios() -> Forged:
         "ratio-one-unit": (rows([[201, 100], [100, 201]], [1], HALF), "201 is more than twice 100"),
         "ratio-last-bit": (rows([[more, 2**60], [2**60, more]], [1], ONE), "the ratio is above e by less than 2^-60"),
         "ratio-epsilon": (rows([[2718281829, 10**9], [10**9, 2718281829]], [1], ONE), "2.718281829 is above e"),
-        "ratio-backwards": (rows([[1, 5], [3, 3]], [1], HALF), "3 is more than twice 1, from the second row to the first"),
+        "ratio-backwards": (rows([[1, 5], [3, 3]], [1], HALF),
+            "3 is more than twice 1, from the second row to the first"),
         "ratio-root": (rows([[412, 100], [100, 412]], [2], ONE, form="root"), "4.12 is above e^√2"),
         "ratio-float": (rows([[166, 100], [100, 166]], [0.505], ONE, form="float"), "1.66 is above e^0.505"),
         "ratio-wide": (rows([[2 * wide + 1, wide], [wide, 2 * wide + 1]], [1], HALF), "one unit too much of 2^101"),
         "ratio-zero": (rows([[2, 1, 0], [1, 1, 1]], [1], HALF), "what is impossible for one secret is so for all"),
         "ratio-zero-far": (rows([[2, 1, 0], [1, 1, 1]], [2**61 - 1], ONE), "no factor is infinite"),
-        "ratio-edge": (rows(STAIRS, [1, 1], {"alpha": "2/3", "step": "2/3"}, edges=[(0, 1), (1, 2)]), "an edge is broken"),
+        "ratio-edge": (rows(STAIRS, [1, 1], {"alpha": "2/3", "step": "2/3"}, edges=[(0, 1), (1, 2)]),
+            "an edge is broken"),
         "ratio-edge-of-length-zero": (
             rows([[5, 5], [6, 4], [6, 4]], [0, 1], HALF, edges=[(0, 1), (1, 2)]), "two secrets with one row differ"),
         "ratio-places": (
-            metrics()["places-manhattan"][0].holding(places=numbers([0, 0, 0, 1, 1, 1], 4)).about("promise", alpha="2/3"),
+            metrics()["places-manhattan"][0].holding(places=numbers([0, 0, 0, 1, 1, 1], 4))
+            .about("promise", alpha="2/3"),
             "places that are nearer"),
         "ratio-runs": (
-            metrics()["runs"][0].holding(weights=numbers([1, 2, 3, 4, 1, 1])), "a weight of a run is 4 where 3 is the most"),
+            metrics()["runs"][0].holding(weights=numbers([1, 2, 3, 4, 1, 1])),
+            "a weight of a run is 4 where 3 is the most"),
         "version-1-ratio": (
             rows([[5, 2], [2, 5]], [1], HALF).saying(version=..., promise=HALF), "5 is more than twice 2"),
     })  # fmt: skip
@@ -54,9 +58,11 @@ def chains() -> Forged:
         "chain-root-too-short": (
             rows(STAIRS, [4, 15, 4], HALF, form="root", via=BETWEEN), "√4 + √4 is √16"),
         "chain-float-too-short": (
-            rows(STAIRS, [0.1, 0.3, 0.2], {"epsilon": "9"}, form="float", via=BETWEEN), "the doubles 0.1 and 0.2 come to more than that of 0.3"),
+            rows(STAIRS, [0.1, 0.3, 0.2], {"epsilon": "9"}, form="float", via=BETWEEN),
+            "the doubles 0.1 and 0.2 come to more than that of 0.3"),
         "chain-beyond-the-floats": (
-            rows([[1, 1]] * 3, [1.7e308] * 3, ONE, form="float", via=BETWEEN), "the legs are together more than any double"),
+            rows([[1, 1]] * 3, [1.7e308] * 3, ONE, form="float", via=BETWEEN),
+            "the legs are together more than any double"),
         "chain-of-an-infinite-leg": (rows(STAIRS, [FAR, 2, 1], HALF, via=BETWEEN), "a leg is infinitely far"),
     }) | unreadable({
         "chain-by-itself": (rows(STAIRS, [1, 2, 1], HALF, via=[NOWHERE, 2, NOWHERE]), "an end lies not between"),
@@ -72,12 +78,15 @@ def terms() -> Forged:
         "promise-epsilon-0": (PAIR.saying(promise={"kind": "rows", "epsilon": "0"}), "epsilon is positive"),
         "promise-alpha-1": (PAIR.saying(promise={"kind": "rows", "alpha": "1"}), "alpha is below 1"),
         "promise-step": (PAIR.about("promise", step="1/4"), "the step is not alpha to the unit"),
-        "promise-step-of-epsilon": (rows([[2, 1], [1, 2]], [1], {"epsilon": "1", "step": "1/2"}), "a step needs an alpha"),
+        "promise-step-of-epsilon": (rows([[2, 1], [1, 2]], [1], {"epsilon": "1", "step": "1/2"}),
+            "a step needs an alpha"),
         "promise-step-for-ever": (PAIR.about("metric", unit=str(10**12)), "a power that takes for ever"),
         "metric-form": (PAIR.about("metric", form="log"), "an unknown form"),
-        "metric-root-edges": (rows(STAIRS, [1, 1], ONE, form="root", edges=[(0, 1), (1, 2)]), "roots do not stand on edges"),
+        "metric-root-edges": (rows(STAIRS, [1, 1], ONE, form="root", edges=[(0, 1), (1, 2)]),
+            "roots do not stand on edges"),
         "metric-unit": (PAIR.about("metric", unit="0"), "a unit of zero"),
-        "metric-unit-of-floats": (rows([[2, 1], [1, 2]], [1.0], ONE, form="float", unit="1/2"), "doubles have the unit 1"),
+        "metric-unit-of-floats": (rows([[2, 1], [1, 2]], [1.0], ONE, form="float", unit="1/2"),
+            "doubles have the unit 1"),
         "metric-norm": (PAIR.about("metric", norm="euclidean"), "a norm without places"),
         "metric-places-in-version-2": (places.saying(version=2), "places came with version 3"),
         "metric-places-form": (places.about("metric", form="root"), "sums of lengths are no roots"),
@@ -118,12 +127,15 @@ def about_events() -> Forged:
     return refuted({
         "event-exceeds": (listing(both, delta="99999/1000000"), "1/10 is more than δ"),
         "event-epsilon-exceeds": (
-            promising(far, ({"epsilon": "1/10", "delta": "1/1000"}, both)).saying(promise=alone), "e^(1/10)·4/10 is below 5/10"),
+            promising(far, ({"epsilon": "1/10", "delta": "1/1000"}, both)).saying(promise=alone),
+            "e^(1/10)·4/10 is below 5/10"),
         "event-second-direction": (
-            promising(rows([[10, 0], [9, 1]], [FAR], ONE), ({"factor": "11/10", "delta": "1/20"}, both)).saying(promise=alone),
+            promising(rows([[10, 0], [9, 1]], [FAR], ONE), ({"factor": "11/10", "delta": "1/20"}, both))
+            .saying(promise=alone),
             "an output of one secret alone has 1/10"),
         "event-beside-broken-rows": (
-            promising(rows([[3, 1], [1, 3]], [1], HALF), ({"factor": "1", "delta": "1"}, both)), "the ratios are broken"),
+            promising(rows([[3, 1], [1, 3]], [1], HALF), ({"factor": "1", "delta": "1"}, both)),
+            "the ratios are broken"),
     }) | unreadable({
         "event-twice": (listing([(0, 1), (0, 1)]), "a pair is listed twice"),
         "event-twice-in-two": (
@@ -161,7 +173,8 @@ def about_losses() -> Forged:
             true["loss-worst-prior"][0].holding(prior=numbers([0, 1, 0, 1, 0, 0])).about("claims", loss="3/7"),
             "the second prior loses more"),
         "limit-broken": (
-            limits.about("claims", ceilings=[{"unit": "1/3", "level": str(Fraction(1, 9) - tiny)}]), "a secret has 10^-60 more"),
+            limits.about("claims", ceilings=[{"unit": "1/3", "level": str(Fraction(1, 9) - tiny)}]),
+            "a secret has 10^-60 more"),
         "bound-more": (bound.about("claims", bound=str(Fraction(1, 3) + tiny)), "the numbers prove 10^-60 less"),
         "bound-of-other-numbers": (bound.holding(dual=numbers([1, 2])), "other numbers prove less"),
         "bound-of-huge-numbers": (bound.holding(dual=numbers([2**200, 2**200])), "large numbers prove nothing"),
@@ -169,13 +182,15 @@ def about_losses() -> Forged:
             true["bound-irrational"][0].about("claims", bound="26894143/100000000"), "1/(1 + e) is 0.268941421…"),
         "bound-on-no-promise": (bounded(far, "0", "1", [(0, 1, 0, 1)]), "nothing is promised between the two"),
         "bound-on-no-edge": (
-            on_edges.holding(dual_from=numbers([0, 2, 1, 0], 4), dual_to=numbers([1, 1, 0, 2], 4)), "no edge joins 0 and 2"),
+            on_edges.holding(dual_from=numbers([0, 2, 1, 0], 4), dual_to=numbers([1, 1, 0, 2], 4)),
+            "no edge joins 0 and 2"),
         "bound-far-apart": (bounded(distant, "0", "1", [(0, 1, 0, 1)]), "a factor that helps nobody"),
         "bound-unpaid-limits": (pays.about("claims", bound="1/3"), "prices on limits are paid"),
         "bound-unpaid-events": (by_events.holding(event_dual=numbers([9, 1])), "numbers on events cost δ"),
         "bound-of-another-mixture": (worst.holding(mixture=numbers([0, 1])), "the second prior proves less"),
     }) | unreadable({
-        "loss-unit": (loss.about("claims", loss_unit="-1", loss="-1/3"), "a negative unit makes the largest loss the smallest"),
+        "loss-unit": (loss.about("claims", loss_unit="-1", loss="-1/3"),
+            "a negative unit makes the largest loss the smallest"),
         "loss-unit-0": (loss.about("claims", loss_unit="0", loss="0"), "a unit of zero"),
         "loss-nan": (loss.holding(loss=doubles([0.0, float("nan"), 1.0, 0.0])), "a loss that is no number"),
         "loss-infinite": (loss.holding(loss=doubles([0.0, float("inf"), 1.0, 0.0])), "an infinite loss"),
@@ -198,4 +213,4 @@ def about_losses() -> Forged:
 
 def forged_rows() -> Forged:
     """All of them."""
-    return ratios() | chains() | terms() | about_events() | about_losses()
+    return merged(ratios(), chains(), terms(), about_events(), about_losses())

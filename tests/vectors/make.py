@@ -19,6 +19,7 @@ from vectors.drawn import draws  # noqa: E402
 from vectors.forged_boxes import forged_boxes, neighbours  # noqa: E402
 from vectors.forged_bytes import forged_bytes  # noqa: E402
 from vectors.forged_rows import forged_rows  # noqa: E402
+from vectors.parts import merged  # noqa: E402
 from vectors.true_boxes import others, true_boxes  # noqa: E402
 from vectors.true_rows import true_rows  # noqa: E402
 from vectors.true_shares import true_shares  # noqa: E402
@@ -28,11 +29,10 @@ Vectors = dict[str, tuple[bytes, dict[str, Any]]]
 
 def vectors() -> Vectors:
     """Bytes and answer of every file, by name."""
-    pairs = true_shares() | true_boxes()
-    true = true_rows() | others() | {name: (file, reason) for name, (file, _, reason) in pairs.items()}
-    forged = forged_bytes() | forged_rows() | forged_boxes() | neighbours(pairs)
-    if true.keys() & forged.keys():
-        raise ValueError(f"two files have one name: {sorted(true.keys() & forged.keys())}")
+    pairs = merged(true_shares(), true_boxes())
+    true = merged(true_rows(), others(), {name: (file, reason) for name, (file, _, reason) in pairs.items()})
+    forged = merged(forged_bytes(), forged_rows(), forged_boxes(), neighbours(pairs))
+    merged(true, forged)
     found: Vectors = {}
     for name, (file, reason) in true.items():
         data = file.written()

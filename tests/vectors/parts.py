@@ -69,6 +69,16 @@ def doubles(values: Sequence[float]) -> tuple[int, bytes]:
     return 8, struct.pack(f"<{len(values)}d", *values)
 
 
+def merged(*families: dict[str, Any]) -> dict[str, Any]:
+    """All of some files, no two of which have one name."""
+    found: dict[str, Any] = {}
+    for family in families:
+        if found.keys() & family.keys():
+            raise ValueError(f"two files have one name: {sorted(found.keys() & family.keys())}")
+        found |= family
+    return found
+
+
 def flat(table: Sequence[Sequence[Any]]) -> list[Any]:
     """Rows one after another."""
     return [value for row in table for value in row]
@@ -107,7 +117,9 @@ def rows(
 ENDS = ("first", "second")
 
 
-def claimed(file: File, loss: str, table: Sequence[Sequence[float]], remap: Sequence[int], prior: Any, **claim: Any) -> File:
+def claimed(
+    file: File, loss: str, table: Sequence[Sequence[float]], remap: Sequence[int], prior: Any, **claim: Any
+) -> File:
     """The file with a claim about a loss: a table with one row an action, and one prior or several."""
     claims = {"kind": "loss", "loss": loss, "loss_unit": "1", "actions": list(range(len(table))), **claim}
     priors = flat(prior) if isinstance(prior[0], list) else list(prior)

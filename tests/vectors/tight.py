@@ -58,7 +58,7 @@ def largest_bound(file: File) -> tuple[File, File]:
 
 
 def least_rate(file: File) -> tuple[File, File]:
-    """The file about coordinates with the least rate that is proved, also as its epsilon, and the one with a unit less."""
+    """The file about coordinates with the least rate that is proved, its epsilon, and the one with a unit less."""
 
     def with_rate(units: int) -> File:
         rate = str(RATE * units)

@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from vectors.parts import File, bounded, coordinates, noise, numbers
+from vectors.parts import File, bounded, coordinates, merged, noise, numbers
 from vectors.tight import CLAIM, first_true, is_proved, largest_bound, least_loss, least_rate
 from vectors.true_shares import LITTLE, Pairs
 
@@ -51,7 +51,8 @@ def promises() -> Pairs:
         "coordinates-degree-1": (
             coordinates([[3, 1], [2, 2], [1, 3]], [0, 1], ["1"], HALVES, TWO, degree=1), "hat functions"),
         "coordinates-halvings": (
-            coordinates(SLOPE, [0, 1], ["1"], [["0", "1/3", "1"]], TWO, halvings=2), "cells cut in four, uneven breaks"),
+            coordinates(SLOPE, [0, 1], ["1"], [["0", "1/3", "1"]], TWO, halvings=2),
+            "cells cut in four, uneven breaks"),
         "coordinates-euclidean": (square("euclidean"), "squares of gradients are compared"),
         "coordinates-manhattan": (square("manhattan"), "the largest slope counts"),
         "coordinates-chebyshev": (square("chebyshev", halvings=1), "the sum of slopes counts"),
@@ -82,8 +83,9 @@ def losses() -> Pairs:
     made = {
         "coordinates-loss": (street, "interpolated between the ends of parts"),
         "coordinates-loss-degree-1": (
-            lossy(coordinates([[3, 1], [2, 2], [1, 3]], [0, 1.25], ["1"], [["0", "1/3", "1"]], {"epsilon": "4", "rate": "4"},
-                              degree=1, cells=[2], origin=["1/7"]), 3, [5, 1]), "hat functions, and a box that begins at 1/7"),
+            lossy(coordinates([[3, 1], [2, 2], [1, 3]], [0, 1.25], ["1"], [["0", "1/3", "1"]],
+                              {"epsilon": "4", "rate": "4"}, degree=1, cells=[2], origin=["1/7"]), 3, [5, 1]),
+            "hat functions, and a box that begins at 1/7"),
         "coordinates-loss-euclidean": (town, "roots are rounded up"),
         "coordinates-loss-manhattan": (lossy(square("manhattan", cells=[1, 2]), 2, [3, 1]), "sums of lengths"),
         "coordinates-loss-chebyshev": (lossy(square("chebyshev"), 2, [1]), "largest lengths"),
@@ -95,10 +97,12 @@ def losses() -> Pairs:
         "coordinates-bound-euclidean": (
             below(town, [1, 2], b"\0", some_duals(4, 4), "1/1000"), "the norm bends in a cube"),
         "coordinates-bound-chebyshev": (
-            below(lossy(square("chebyshev", cells=[2, 2]), 1, [1, 2, 3, 4]), [1, 1], b"\1\0\0\0\0", some_duals(4, 9), "1/1000"),
+            below(lossy(square("chebyshev", cells=[2, 2]), 1, [1, 2, 3, 4]), [1, 1], b"\1\0\0\0\0", some_duals(4, 9),
+            "1/1000"),
             "tangents of the largest length"),
         "coordinates-bound-manhattan": (
-            below(lossy(square("manhattan", cells=[2, 2]), 1, [1, 1, 1, 1]), [1, 2], b"\0\0\0", some_duals(8, 8), "1/1000"),
+            below(lossy(square("manhattan", cells=[2, 2]), 1, [1, 1, 1, 1]), [1, 2], b"\0\0\0", some_duals(8, 8),
+            "1/1000"),
             "a norm that does not bend"),
         "coordinates-bound-strides": (several.about("claims", bound_strides=[2]), "two classes of secrets"),
         "noise-loss": (lossy(quiet, 2, [1, 2]), "the same for every prior"),
@@ -157,4 +161,4 @@ def others() -> dict[str, tuple[File, str]]:
 
 def true_boxes() -> Pairs:
     """All that have a forged neighbour."""
-    return promises() | losses() | grounds()
+    return merged(promises(), losses(), grounds())

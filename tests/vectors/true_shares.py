@@ -65,7 +65,8 @@ def cases() -> dict[str, tuple[File, str]]:
             worst.about("claims", criterion="worst prior")
             .holding(prior=numbers([1, 3, 3, 1]), mixture=numbers([1, 1])), "the worst mixture of two priors"),
         "shares-long-frequencies": (
-            shares(equal, identity(3), alike, [1.8125] * 3).holding(prior=numbers([2**300 + 1, 2**300 + 7, 2**300 + 3])),
+            shares(equal, identity(3), alike, [1.8125] * 3)
+            .holding(prior=numbers([2**300 + 1, 2**300 + 7, 2**300 + 3])),
             "frequencies whose common multiple is too long are rounded"),
         "shares-rank": (
             shares(rows([[1, 1], [1, 1]], [1], HALF), [[1.0, 1.0]], [[1.0, 1.0]], [2.125, 2.125]),
@@ -83,5 +84,3 @@ def true_shares() -> Pairs:
             true, false = largest_bound(true)
         found[name] = true, false, reason
     return found
-
-
