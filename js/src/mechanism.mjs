@@ -206,6 +206,8 @@ export class Mechanism {
   /** An output as callers get it: its number and label; a point of a box also with its place, on the Earth in degrees. */
   output(number) {
     const { file } = this;
+    const many = file.outputs?.length ?? product(file.noise.cells.map((cells) => cells + 2));
+    if (number >= many) throw new InvalidInput("this output is unknown to the mechanism");
     if (!file.box) return { number, label: shownLabel(file.outputs[number]) };
     const point = file.points ? file.points[number] : this.noisePoint(number);
     const found = { number, point: point.map((at) => at.about) };

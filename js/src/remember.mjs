@@ -37,9 +37,7 @@ export class Remembered {
     if (typeof kept !== "string" || !/^[0-9]{1,15}$/.test(kept)) {
       throw new InvalidInput("the store holds no answer of ours: it answers at once, with the text that was put there");
     }
-    const found = this.mechanism.output(Number(kept));
-    if (found.label === undefined && found.point === undefined) throw new InvalidInput("the store holds an unknown answer");
-    return found;
+    return this.mechanism.output(Number(kept));
   }
 
   /** Forget the answer: the next one is fresh, and is paid for again. */
