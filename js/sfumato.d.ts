@@ -76,6 +76,10 @@ export class Mechanism {
   readonly outputs: Label[] | null;
   /** Where the secrets of a table lie, for maps. */
   readonly coordinates: number[][] | null;
+  /** The box whose points are secrets, low and high end of each axis; on the Earth degrees of longitude and latitude. */
+  readonly extent: [number, number][] | null;
+  /** Whether coordinates are degrees. */
+  readonly onEarth: boolean;
   /** What is promised, in words. */
   readonly promise: string;
   /** One output with fresh random bits, exactly from the proved distribution. */

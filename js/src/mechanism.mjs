@@ -68,7 +68,23 @@ export class Mechanism {
     return Array.isArray(coordinates) ? coordinates.map((point) => [].concat(point).map(Number)) : null;
   }
 
-  /** What is promised, in a sentence; null in the place of a promise that has not been verified. */
+  /** The box whose points are secrets, [low, high] along each axis, on the Earth in degrees of longitude and latitude. */
+  get extent() {
+    const { box } = this.file;
+    if (!box) return null;
+    const { frame } = box;
+    return box.sides.map((side, i) => {
+      const low = !frame ? box.origin[i] : i ? frame.south : frame.west;
+      return [low.about, low.plus(frame ? side.times(frame.degrees[i]) : side).about];
+    });
+  }
+
+  /** Whether coordinates are degrees on the Earth. */
+  get onEarth() {
+    return Boolean(this.file.box ? this.file.box.frame : this.file.ground instanceof Map);
+  }
+
+  /** What is promised, in sentences that say so where nothing has been verified. */
   get promise() {
     return promiseInWords(this.file);
   }
