@@ -17,9 +17,9 @@ import forgeries
 Sections = dict[str, tuple[int, bytes]]
 
 ODD: list[Any] = [
-    None, True, False, 0, 1, 2, 3, -1, 64, 2**31, 10**30, 0.5, 1e300, "", "x", "0", "1", "-1", "1/2", "2/4", "1/0", " 1", "1.5",
-    "0x1", "9" * 101, "1" * 4001, [], {}, [1], ["1"], {"fraction": "1/3"}, "rows", "events", "coordinates", "loss", "table",
-    "edges", "places", "root", "float", "rational", "euclidean", "manhattan", "chebyshev", "expected", "worst prior",
+    None, True, False, 0, 1, 2, 3, -1, 64, 2**31, 10**30, 0.5, 1e300, "", "x", "0", "1", "-1", "1/2", "2/4", "1/0", " 1",
+    "1.5", "0x1", "9" * 101, "1" * 4001, [], {}, [1], ["1"], {"fraction": "1/3"}, "rows", "events", "coordinates", "loss",
+    "table", "edges", "places", "root", "float", "rational", "euclidean", "manhattan", "chebyshev", "expected", "worst prior",
     "worst secret", "loss on a box", "\u0000", "\u2028", "a" * 201, "\ud800",
 ]  # fmt: skip
 
@@ -75,7 +75,9 @@ def _other_value(rng: random.Random, header: dict[str, Any], sections: Sections)
 
 def _nudged(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
     """A number of the header becomes one that is hardly another."""
-    numbers = [(w, k) for w, k in _places(header, []) if type(w[k]) is int or (isinstance(w[k], str) and w[k][:1].isdigit())]
+    numbers = [
+        (w, k) for w, k in _places(header, []) if type(w[k]) is int or (isinstance(w[k], str) and w[k][:1].isdigit())
+    ]
     if not numbers:
         return _written(header, sections)
     where, key = rng.choice(numbers)
@@ -95,7 +97,8 @@ def _without_a_key(rng: random.Random, header: dict[str, Any], sections: Section
 
 def _another_key(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
     tables = [header, *(w[k] for w, k in _places(header, []) if isinstance(w[k], dict))]
-    rng.choice(tables)[rng.choice(["more", "step", "kind", "norm", "bound", "factor", "frame", "name"])] = rng.choice(ODD)
+    key = rng.choice(["more", "step", "kind", "norm", "bound", "factor", "frame", "name"])
+    rng.choice(tables)[key] = rng.choice(ODD)
     return _written(header, sections)
 
 
@@ -164,11 +167,13 @@ def _other_bytes(rng: random.Random, header: dict[str, Any], sections: Sections)
 
 
 def _other_stream(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
-    """Sections packed in other ways: stored, with fixed codes, with another window; now and then cut or with more behind."""
+    """Sections packed in other ways: stored, with fixed codes, with another window; now and then cut, or too long."""
     bodies, listed = [], []
     for name, (width, data) in sections.items():
         grouped = b"".join(data[k::width] for k in range(width))
-        packer = zlib.compressobj(rng.randrange(10), zlib.DEFLATED, rng.choice([9, 12, 15]), 8, rng.choice([0, 2, 3, 4]))
+        packer = zlib.compressobj(
+            rng.randrange(10), zlib.DEFLATED, rng.choice([9, 12, 15]), 8, rng.choice([0, 2, 3, 4])
+        )
         body = packer.compress(grouped) + packer.flush()
         if rng.random() < 0.1:
             body = body[:-1] if rng.random() < 0.5 else body + b"\0"

@@ -77,7 +77,9 @@ export function checkBoxBound(file) {
   const number = (corner) => corner.reduce((all, c, axis) => all * grid[axis] + c, 0);
   const ends = Array.from({ length: 2 ** k }, (_, e) => shape.map((_s, axis) => (e >> (k - 1 - axis)) & 1));
   const used = new Set();
-  for (const { corner, width } of cubes) for (const end of ends) used.add(number(corner.map((c, i) => c + width * end[i])));
+  for (const { corner, width } of cubes) {
+    for (const end of ends) used.add(number(corner.map((c, i) => c + width * end[i])));
+  }
   const corners = Float64Array.from(used).sort();
   const index = new Map(Array.from(corners, (each, w) => [each, w]));
   const places = Array.from(corners, (each) => placesOf(each, grid));
@@ -135,7 +137,8 @@ export function checkBoxBound(file) {
         for (const w of cube.actions) if (found > bends[w]) bends[w] = found;
       }
     }
-    return places.map((corner, w) => BigInt(norm(corner.map((c, i) => below[i][Math.abs(c - secret[i])]), false) - bends[w]));
+    const length = (corner) => norm(corner.map((c, i) => below[i][Math.abs(c - secret[i])]), false);
+    return places.map((corner, w) => BigInt(length(corner) - bends[w]));
   };
 
   const steps = multiples(box.sides.map((side, i) => side.over(whole(secrets[i]))));
@@ -152,7 +155,7 @@ export function checkBoxBound(file) {
     (cell, at, i) => cell * box.cells[i] + Math.floor(at / claims.boundParts[i]), 0);
   checkBound({
     n, a: places.length, counts: Array.from({ length: n }, (_, x) => counts[cellOf(x)]), unit, losses, distance,
-    promise: mapPromise(file.promise, box), metric: { form: box.metric === "euclidean" ? "root" : "rational", unit: steps.unit },
-    dualUnit: claims.dualUnit, sections, limits: [], events: null,
+    promise: mapPromise(file.promise, box), dualUnit: claims.dualUnit, sections, limits: [], events: null,
+    metric: { form: box.metric === "euclidean" ? "root" : "rational", unit: steps.unit },
   }, claims.bound);
 }

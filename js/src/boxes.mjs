@@ -219,7 +219,9 @@ export function checkNoiseLoss(file) {
   };
   const spread = (3 * parts) / 2;
   const chances = new Map();
-  for (let j = -spread; j <= spread; j++) chances.set(j, BigInt(2 * (sigma(2 * j) + sigma(2 * j - 1) + sigma(2 * j + 1))));
+  for (let j = -spread; j <= spread; j++) {
+    chances.set(j, BigInt(2 * (sigma(2 * j) + sigma(2 * j - 1) + sigma(2 * j + 1))));
+  }
   let table = sections.weights.all(), shape = noise.reach.map((r) => r + 1);
   noise.reach.forEach((r, axis) => {
     const forms = [];
@@ -238,7 +240,8 @@ export function checkNoiseLoss(file) {
   const grain = grainOf([...steps, ...box.sides]);
   const { norm, unit } = normUp(box.metric);
   let sum = 0n;
-  const lengths = shape.map((side, axis) => Array.from({ length: side }, (_, j) => inGrains(steps[axis].times(whole(j)), grain)));
+  const lengths = shape.map((side, axis) =>
+    Array.from({ length: side }, (_, j) => inGrains(steps[axis].times(whole(j)), grain)));
   table.forEach((mass, i) => {
     if (!mass) return;
     const each = [];
@@ -278,7 +281,8 @@ export function checkLayers(file) {
     }
     const name = extent.join(" ");
     if (!values.has(name)) {
-      values.set(name, layerValue(extent.map((many, i) => box.sides[i].times(Rational.of(BigInt(many), BigInt(box.cells[i])))), epsilon));
+      const sides = extent.map((many, i) => box.sides[i].times(Rational.of(BigInt(many), BigInt(box.cells[i]))));
+      values.set(name, layerValue(sides, epsilon));
     }
     sum = sum.plus(values.get(name).times(new Rational(height * BigInt(product(extent)), 1n)));
   });

@@ -1,4 +1,4 @@
-// Claims about a loss: that it is what it is said to be, that limits are kept, and that no mechanism goes below a bound.
+// Claims about a loss: it is what it is said to be, limits are kept, and no mechanism goes below a bound.
 
 import { Refuted, demand } from "./errors.mjs";
 import { factorAbove, grainOf, inGrains } from "./exponentials.mjs";
@@ -70,7 +70,9 @@ export function checkLossClaim(file) {
     const unit = table.unit.times(limit.unit);
     for (const value of spent(weights, table.values, sections.remap, n)) {
       const found = unit.times(Rational.of(value, file.total));
-      if (!found.atMost(limit.level)) throw new Refuted(`a limit is ${limit.level.about}, and a secret has ${found.about}`);
+      if (!found.atMost(limit.level)) {
+        throw new Refuted(`a limit is ${limit.level.about}, and a secret has ${found.about}`);
+      }
     }
     return { table: table.values, unit, level: limit.level };
   });

@@ -30,7 +30,8 @@ export function* corners(file) {
   }
 }
 
-const alike = (lengths, n) => lengths.length === (n * (n - 1)) / 2 && lengths.every(([, , d]) => String(d) === String(lengths[0][2]));
+const alike = (lengths, n) =>
+  lengths.length === (n * (n - 1)) / 2 && lengths.every(([, , d]) => String(d) === String(lengths[0][2]));
 
 function countCorners(many) {
   demand(many <= MOST_CORNERS, "the promise has more corners than a claim about shares may ask for");
@@ -40,7 +41,8 @@ function countCorners(many) {
 function rulerOf({ metric, pairs }) {
   const values = pairs.map(([, , value]) => value);
   if (metric.form !== "root") {
-    const fractions = values.map((value) => (metric.form === "float" ? Rational.ofDouble(value) : new Rational(value, 1n)));
+    const exact = metric.form === "float" ? Rational.ofDouble : (value) => new Rational(value, 1n);
+    const fractions = values.map(exact);
     const unit = fractions.reduce((d, f) => lcm(d, f.d), 1n);
     return ruler(fractions.map(({ n, d }) => [n * (unit / d)]), [1n], unit);
   }

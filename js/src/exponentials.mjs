@@ -12,7 +12,7 @@ const GRAIN = 1n << 1024n;
 
 const shiftedUp = (a, bits, up) => (up ? -(-a >> bits) : a >> bits);
 
-/** m and e with at most so many binary digits (one more if rounding up carries), m·2^e on the side that is asked for. */
+/** m and e with at most so many binary digits (one more if rounding up carries), on the side that is asked for. */
 export function shortened(m, e, bits, up) {
   const s = bitLength(m) - bits;
   return s > 0 ? [shiftedUp(m, BigInt(s), up), e + s] : [m, e];

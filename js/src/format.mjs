@@ -73,7 +73,8 @@ function checkWidth({ name, width, count }, file) {
   demand([1, 2, 4, 8].includes(width) || (width % 8 === 0 && width >= 16 && width <= 2048),
     `the numbers of ${name} have ${width} bytes`);
   demand(count || width <= 8, `the numbers of ${name} are wider than any of them`);
-  if (name === "weights") demand(width <= 8 * Math.max(1, Math.ceil(bitLength(file.total) / 64)), "weights are too wide");
+  const widest = 8 * Math.ceil(bitLength(file.total) / 64);
+  demand(name !== "weights" || width <= widest, "weights are wider than their total");
 }
 
 /** Bytes that were grouped by significance, put together again. */

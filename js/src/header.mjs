@@ -1,4 +1,4 @@
-// The header of a file: every object has the keys that the format lists and no others, and every number is what it says.
+// The header of a file: objects have the keys that the format lists and no others, and numbers are what they say.
 //
 // What is returned has numbers as fractions and small integers as numbers, and null for what the file does not say. A
 // key that may be left out is not null unless the format says so.
@@ -94,7 +94,8 @@ export function readHeader(json, version) {
 
 function beginning(get, version, spaceKeys) {
   const own = get("version");
-  demand(own === BigInt(version) || (own === undefined && version === 1), "the header is of another version than the file");
+  const alone = own === undefined && version === 1;
+  demand(alone || own === BigInt(version), "the header is of another version than the file");
   const text = get("total");
   demand(typeof text === "string" && INTEGER_TEXT.test(text) && BigInt(text) >= 1n, "the total is no positive integer");
   const space = get("space") === undefined ? () => undefined : table(get("space"), "the space", [], spaceKeys);
@@ -249,7 +250,8 @@ function boxHeader(json, version) {
   }
   const promised = table(get("promise"), "the promise", ["kind", "rate"], ["epsilon", "alpha"]);
   demand(promised("kind") === "coordinates", "the promise is not about coordinates");
-  file.promise = { kind: "coordinates", ...amount(promised, "the promise"), rate: number(promised("rate"), "rate", 0n) };
+  const rate = number(promised("rate"), "rate", 0n);
+  file.promise = { kind: "coordinates", ...amount(promised, "the promise"), rate };
   if (!box.frame) checkRate(file.promise);
   file.claims = readBoxClaims(get("claims"), box, file.lattice ?? null, file.noise ?? null);
   return file;
@@ -323,7 +325,8 @@ function readNoise(value, box) {
   const cells = each("cells", 1n, 1n << 31n), reach = each("reach", 0n, 1n << 10n);
   demand(cells.every((count, k) => count % box.cells[k] === 0), "cells of noise are no multiples of those of the box");
   const halvings = whole32(get("halvings"), 0n, 4n, "halvings"), floor = get("floor");
-  demand(typeof floor === "string" && INTEGER_TEXT.test(floor) && BigInt(floor) >= 1n, "the floor is no positive integer");
+  const written = typeof floor === "string" && INTEGER_TEXT.test(floor);
+  demand(written && BigInt(floor) >= 1n, "the floor is no positive integer");
   const extended = cells.reduce((all, count, k) => all * BigInt(count + 2 + 2 * reach[k]), 1n);
   demand(extended < 1n << 62n, "the lattice of noise is too large");
   demand(product(reach.map((r) => (r + 4) * 2 ** halvings)) <= 2 ** 24, "the noise reaches too far");
@@ -353,7 +356,8 @@ function readBoxClaims(value, box, lattice, noise) {
   const parts = whole32(get("parts"), noise ? 2n : 1n, 64n, "parts");
   const claims = {
     kind: "loss on a box", criterion: "expected", ceilings: [], parts, loss: number(get("loss"), "the loss"),
-    name: shortText(get("loss_name"), "the name of the loss"), bound: bounded ? number(get("bound"), "the bound") : null,
+    name: shortText(get("loss_name"), "the name of the loss"),
+    bound: bounded ? number(get("bound"), "the bound") : null,
   };
   if (noise) {
     demand(parts % 2 === 0, "parts are no even number");
@@ -374,8 +378,10 @@ function readBoxClaims(value, box, lattice, noise) {
   claims.dualUnit = number(get("dual_unit"), "the unit of the dual", 0n);
   claims.boundParts = each("bound_parts", () => 2 ** 14);
   const secrets = box.cells.map((count, k) => count * claims.boundParts[k]);
-  demand(secrets.every((count) => count >= 2 && count <= 2 ** 14), "a bound has too few secrets along an axis, or too many");
-  claims.strides = get("bound_strides") === undefined ? secrets.map(() => 1) : each("bound_strides", (k) => Math.floor(secrets[k] / 2));
+  const fit = secrets.every((count) => count >= 2 && count <= 2 ** 14);
+  demand(fit, "a bound has too few secrets along an axis, or too many");
+  claims.strides = value.has("bound_strides") ? each("bound_strides", (k) => Math.floor(secrets[k] / 2))
+    : secrets.map(() => 1);
   demand(claims.strides.every((stride, k) => secrets[k] % stride === 0), "strides are no divisors");
   claims.boundSecrets = secrets;
   return claims;

@@ -68,7 +68,7 @@ export class Mechanism {
     return Array.isArray(coordinates) ? coordinates.map((point) => [].concat(point).map(Number)) : null;
   }
 
-  /** The box whose points are secrets, [low, high] along each axis, on the Earth in degrees of longitude and latitude. */
+  /** The box whose points are secrets, [low, high] along each axis; on the Earth degrees of longitude and latitude. */
   get extent() {
     const { box } = this.file;
     if (!box) return null;
@@ -161,9 +161,7 @@ export class Mechanism {
     const { box, lattice, noise } = this.file, { frame } = box;
     const degree = noise ? 2 : lattice.degree;
     return box.sides.map((side, i) => {
-      const breaks = noise
-        ? Array.from({ length: noise.cells[i] + 1 }, (_, j) => side.times(Rational.of(BigInt(j), BigInt(noise.cells[i]))))
-        : lattice.breaks[i];
+      const breaks = noise ? multiplesOf(side, noise.cells[i]) : lattice.breaks[i];
       if (!frame) return new RoundingAxis(box.origin[i], breaks, degree);
       const scale = frame.degrees[i], origin = i ? frame.south : frame.west, beyond = frame.margin.times(scale);
       const reach = { low: origin.minus(beyond), high: origin.plus(side.times(scale)).plus(beyond), turn: i === 0 };
@@ -211,7 +209,8 @@ export class Mechanism {
   pointOf(point) {
     const { box } = this.file, axes = box.sides.length;
     if (box.frame && !Array.isArray(point)) point = [point?.longitude, point?.latitude];
-    const found = (Array.isArray(point) ? point : [point]).map((part) => (typeof part === "string" ? null : numberOf(part)));
+    const parts = Array.isArray(point) ? point : [point];
+    const found = parts.map((part) => (typeof part === "string" ? null : numberOf(part)));
     if (found.length !== axes || found.some((part) => part === null)) {
       const form = box.frame ? "{ latitude, longitude } in degrees" : `a list of ${axes} finite numbers`;
       throw new InvalidInput(`a secret is ${form}`);
@@ -219,7 +218,7 @@ export class Mechanism {
     return found;
   }
 
-  /** An output as callers get it: its number and label; a point of a box also with its place, on the Earth in degrees. */
+  /** An output as callers get it: its number and label; of a box also its point, on the Earth its place in degrees. */
   output(number) {
     const { file } = this;
     const many = file.outputs?.length ?? product(file.noise.cells.map((cells) => cells + 2));
@@ -230,7 +229,8 @@ export class Mechanism {
     if (file.outputs) found.label = shownLabel(file.outputs[number]);
     const { frame } = file.box;
     if (frame) {
-      const [longitude, latitude] = [frame.west, frame.south].map((at, i) => at.plus(point[i].times(frame.degrees[i])).about);
+      const degrees = (corner, i) => corner.plus(point[i].times(frame.degrees[i])).about;
+      const [longitude, latitude] = [frame.west, frame.south].map(degrees);
       Object.assign(found, { latitude, longitude });
     }
     return found;
@@ -256,7 +256,8 @@ export class Mechanism {
     }
     const ground = this.file.ground instanceof Map;
     const east = ground ? Math.cos((given[1] * Math.PI) / 180) : 1;
-    const apart = coordinates.map((each) => each.reduce((sum, at, i) => sum + ((at - given[i]) * (i ? 1 : east)) ** 2, 0));
+    const apart = coordinates.map((each) =>
+      each.reduce((sum, at, i) => sum + ((at - given[i]) * (i ? 1 : east)) ** 2, 0));
     return shownLabel(this.file.secrets[apart.indexOf(Math.min(...apart))]);
   }
 
@@ -285,7 +286,9 @@ export class Mechanism {
     const { file } = this;
     if (file.noise) throw new InvalidInput("the posterior of noise is listed for tables and lattices only");
     const y = this.outputNumber(output, file.outputs.length);
-    if (file.box && !Array.isArray(points)) throw new InvalidInput("on a box, say between which points: { points: […] }");
+    if (file.box && !Array.isArray(points)) {
+      throw new InvalidInput("on a box, say between which points: { points: […] }");
+    }
     const n = file.box ? points.length : file.secrets.length;
     const chances = file.box ? points.map((point) => this.chance(point, y))
       : Array.from({ length: n }, (_, x) => new Rational(this.weights.read(x * this.weights.columns + y), 1n));
@@ -328,6 +331,13 @@ export class Mechanism {
 }
 
 function checkBytes(value, size, what) {
-  if (!(value instanceof Uint8Array) || value.length !== size) throw new InvalidInput(`${what} is a Uint8Array of ${size} bytes`);
+  if (!(value instanceof Uint8Array) || value.length !== size) {
+    throw new InvalidInput(`${what} is a Uint8Array of ${size} bytes`);
+  }
+}
+
+/** The multiples of a part of a side, from 0 to the side. */
+function multiplesOf(side, many) {
+  return Array.from({ length: many + 1 }, (_, j) => side.times(Rational.of(BigInt(j), BigInt(many))));
 }
 

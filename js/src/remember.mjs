@@ -9,7 +9,8 @@ import { InvalidInput } from "./errors.mjs";
 export class Remembered {
   /** `store` has get, set and delete, as a Map; or getItem, setItem and removeItem, as localStorage. */
   constructor(mechanism, store, { name = "" } = {}) {
-    const methods = typeof store?.getItem === "function" ? ["getItem", "setItem", "removeItem"] : ["get", "set", "delete"];
+    const web = typeof store?.getItem === "function";
+    const methods = web ? ["getItem", "setItem", "removeItem"] : ["get", "set", "delete"];
     if (!methods.every((method) => typeof store?.[method] === "function")) {
       throw new InvalidInput("a store has get, set and delete, as a Map, or getItem, setItem and removeItem");
     }

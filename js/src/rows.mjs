@@ -17,7 +17,8 @@ export const quotedLabel = (label) => JSON.stringify(labelText(label).slice(0, 8
 
 /** Distances of the file by position, null for what is infinitely far; each is looked at once. */
 export function distancesOf({ metric, sections, secrets }) {
-  const values = metric.source === "places" ? placeDistances(metric, sections.places, secrets.length) : sections.distances;
+  const values = metric.source === "places" ? placeDistances(metric, sections.places, secrets.length)
+    : sections.distances;
   const { form, source } = metric;
   for (let i = 0; i < values.length; i++) {
     const v = values[i];
@@ -117,7 +118,8 @@ export function checkRows(file) {
   const distance = (file.distance = distancesOf(file));
   const { pairs, implied } = pairsOf(file, distance, (x, z) => (leader[find(x)] = find(z)));
   file.pairs = pairs;
-  demand(file.promise.kind === "rows" || !(pairs.length + implied), "a promise about events alone has finite distances");
+  const none = !(pairs.length + implied);
+  demand(none || file.promise.kind === "rows", "a promise about events alone has finite distances");
   // No weight exceeds the total, since rows have that sum.
   const comparer = new Comparer(n, m, weights.read, total >> 66n > 0n);
   const factors = new Map();

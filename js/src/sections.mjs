@@ -3,7 +3,7 @@
 import { demand } from "./errors.mjs";
 import { bitLength, magnitude, product } from "./numbers.mjs";
 
-/** Counts by name, the effort of the file, and the bytes of a table that is unfolded. `count` is −1 for what is absent. */
+/** Counts by name, the effort of the file, and the bytes of an unfolded table. `count` is −1 for what is absent. */
 export function expectedSections(file, count, width) {
   return file.box ? ofBox(file, count, width) : ofRows(file, count, width);
 }

@@ -26,7 +26,8 @@ export function checkSharesClaim(file) {
   }
   if (!claims.bound) return;
   const dual = new Dyadic(sections.share_dual, "a dual number"), prices = new Dyadic(sections.share_prices, "a price");
-  const trace = Rational.of(added(table.values.map((value, k) => value * dual.values[k])), 1n).times(unit).times(dual.unit);
+  const products = added(table.values.map((value, k) => value * dual.values[k]));
+  const trace = new Rational(products, 1n).times(unit).times(dual.unit);
   const middle = squared.times(Rational.of(quadratic(gram, counts, counts), mass * mass));
   const price = prices.unit.times(new Rational(added(prices.values), 1n));
   const proved = trace.plus(trace).minus(price).minus(middle);
@@ -106,7 +107,8 @@ function solved(square, right) {
     pivots.push(column);
   }
   for (const row of rows.slice(pivots.length)) {
-    if (row.slice(n).some((value) => value !== 0n)) throw new Refuted("the workload cannot be estimated from the answers");
+    const open = row.slice(n).some((value) => value !== 0n);
+    if (open) throw new Refuted("the workload cannot be estimated from the answers");
   }
   const values = Array.from({ length: n }, () => new Array(width - n).fill(0n));
   pivots.forEach((column, rank) => (values[column] = rows[rank].slice(n)));

@@ -42,8 +42,8 @@ export function weightsOf(sections, rows, columns) {
     free = start + length;
   }
   demand(next === listed.length, "the runs of columns leave weights over");
-  return new Weights(rows, columns, kind === Array || kind === BigUint64Array ? (i) => table[i] : (i) => BigInt(table[i]),
-    weights.width);
+  const read = weights.small ? (i) => BigInt(table[i]) : (i) => table[i];
+  return new Weights(rows, columns, read, weights.width);
 }
 
 /** Every row has the sum that the file says. */

@@ -21,13 +21,14 @@ export function promiseInWords(file) {
   const before = proof ? "" : "Not verified: the file says that ";
   const sentences = [];
   if (!onlyEvents(file)) {
-    const growth = promise.epsilon ? `e^(${promise.epsilon}·d)` : `(${promise.alpha.d}/${promise.alpha.n})^d`;
+    const { n, d } = promise.alpha ?? {};
+    const growth = promise.epsilon ? `e^(${promise.epsilon}·d)` : n === 1n ? `${d}^d` : `(${d}/${n})^d`;
     const factor = promise.epsilon ? Math.exp(promise.epsilon.about) : 1 / promise.alpha.about;
-    const unit = file.unit || "unit";
+    const unit = file.unit ? ` ${JSON.stringify(file.unit)}` : "";
     const who = file.box ? "any two points of the box" : "two secrets";
     const lead = before ? "whatever is told" : "Whatever is told";
     sentences.push(`${before}${lead} is at most ${growth} times as likely for one as for the other of ${who} that are `
-      + `d apart: about ${Number(factor.toPrecision(3))} times at a distance of 1 ${JSON.stringify(unit)}.`);
+      + `d apart: about ${Number(factor.toPrecision(3))} times at a distance of 1${unit}.`);
     if (proof?.open) sentences.push(`Nothing is promised about ${proof.open} pairs of secrets that no distances join.`);
     if (!file.box) sentences.push("The promise is about these secrets, not about points between them.");
   }
@@ -52,13 +53,15 @@ export function reportLines(file, found) {
     const shape = lattice ? lattice.shape : noise.cells.map((cells) => cells + 2);
     lines.push(`  all points of a box of sides ${box.sides.map(rounded).join(" × ")} (${box.metric}), rounded to `
       + `${shape.join(" × ")} lattice points`);
-    lines.push(`  ${found.cells} cells, ${found.comparisons} coefficients compared at the rate ${rounded(file.promise.rate)}`);
+    const rate = rounded(file.promise.rate);
+    lines.push(`  ${found.cells} cells, ${found.comparisons} coefficients compared at the rate ${rate}`);
     if (box.frame) {
       lines.push(`  on the Earth from ${rounded(box.frame.south)}° N, ${rounded(box.frame.west)}° E, up to `
         + `${rounded(box.frame.margin)} outside of the box`);
     }
   } else {
-    lines.push(`  ${file.secrets.length} secrets and ${file.outputs.length} outputs; about these secrets, not points between`);
+    const size = `${file.secrets.length} secrets and ${file.outputs.length} outputs`;
+    lines.push(`  ${size}; about these secrets, not points between`);
     lines.push(`  ${found.pairs} pairs checked, ${found.implied} implied, ${found.open} open`);
     for (const { factor, epsilon, delta, pairs } of file.events) {
       const times = factor ? String(factor) : `e^${epsilon}`;
@@ -70,7 +73,9 @@ export function reportLines(file, found) {
     const name = claims.name ? ` ${JSON.stringify(claims.name.slice(0, 80))}` : "";
     const what = claims.kind === "shares" ? "variance of estimated shares" : `loss${name}`;
     lines.push(`  ${what} (${claims.criterion}) ${claims.kind === "loss" ? "is" : "at most"} ${rounded(claims.loss)}`);
-    for (const limit of claims.ceilings) lines.push(`  limit ${JSON.stringify(limit.name.slice(0, 80))}: ${rounded(limit.level)}`);
+    for (const limit of claims.ceilings) {
+      lines.push(`  limit ${JSON.stringify(limit.name.slice(0, 80))}: ${rounded(limit.level)}`);
+    }
     if (claims.bound) lines.push(`  no mechanism of this promise goes below ${rounded(claims.bound)}`);
   }
   lines.push(`  sha256 ${file.digest}`);

@@ -10,7 +10,8 @@ const [file, rows] = process.argv.slice(2);
 const { key, ids, secrets } = JSON.parse(readFileSync(rows));
 const mechanism = load(new Uint8Array(readFileSync(file)));
 if (verify(mechanism).outcome !== "proved") throw new Error("the file is not proved");
-const labels = mechanism.secrets, all = new Uint8Array(Buffer.from(ids, "hex")), secret = new Uint8Array(Buffer.from(key, "hex"));
+const labels = mechanism.secrets;
+const [all, secret] = [ids, key].map((text) => new Uint8Array(Buffer.from(text, "hex")));
 const found = secrets.map((given, k) => mechanism.drawKeyed(
   labels ? labels[given] : given, all.subarray(16 * k, 16 * k + 16), secret, { secretNeverChanges: true }).number);
 console.log(JSON.stringify(found));

@@ -1,4 +1,4 @@
-"""The client in a real browser: the module verifies and draws there, and pages of mechanisms work as people use them."""
+"""The client in a real browser: the module verifies there, and pages of mechanisms work as people use them."""
 
 from __future__ import annotations
 

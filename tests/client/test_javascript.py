@@ -85,8 +85,9 @@ def test_keyed_draws_of_points_are_those_of_python(tmp_path: Path) -> None:
     street = sf.PrivacyType(sf.box((1,), step="1/2", unit="km"), epsilon=2)
     table = prove_on_box([[3, 1], [2, 2], [2, 2], [1, 3]], street, rounding_of(street.space), [0, 1])
     road = sf.PrivacyType(sf.box((100,), step=1), epsilon=1)
-    for number, (mechanism, side) in enumerate(((table, 1), (prove_noise([4, 2, 1], 1, road, rounding_of(road.space)), 100))):
-        path = tmp_path / f"box{number}.sfm"
+    noise = prove_noise([4, 2, 1], 1, road, rounding_of(road.space))
+    for mechanism, side in ((table, 1), (noise, 100)):
+        path = tmp_path / f"box{side}.sfm"
         sf.save(mechanism, path)
         ids = rng.integers(0, 256, (count, 16), dtype=np.uint8)
         points = rng.uniform(-0.1 * side, 1.1 * side, (count, 1))

@@ -26,6 +26,7 @@ KINDS = {"laws", "golden", "conformance", "house", "doors", "peers", "engines", 
 FROM_OUTSIDE = {"cli"}  # the command line is tried as a whole, by the tests of doors
 THEMES = {
     "certify": {"attacks", "forgeries", "vectors"},
+    "client": {"javascript"},
     "draws": {"fit"},
     "design": {"events", "random_problems", "time_limits", "too_large"},
     "release": {"attacks", "fit"},

@@ -77,7 +77,8 @@ COMMANDS: dict[str, CommandEntry] = {
         "Write a page on a mechanism: the promise in plain words, loss and bound, maps, leakage, how to verify it.",
     ),
     "page": CommandEntry(
-        "pages", "Write one offline page: a visitor's browser verifies the mechanism and hides the visitor's own choice."
+        "pages",
+        "Write one offline page: a visitor's browser verifies the mechanism and hides the visitor's own choice.",
     ),
     "demo": CommandEntry(
         "demo",

@@ -50,7 +50,7 @@ def bundle(folder: Path | None = None) -> str:
         raise ValueError(f"two modules define {', '.join(twice)}: they cannot be one")
     told = sorted(name for names, _ in _AGAIN.findall(order[ENTRY]) for name in re.findall(r"\w+", names))
     plain = "".join(_plain(text) for text in order.values())
-    return f"// sfumato.js, made of js/src; Apache-2.0\n{plain}export {{ {', '.join(told)} }};\n"
+    return f"// sfumato.js, made of js/src; Apache-2.0\n{plain}\nexport {{ {', '.join(told)} }};\n"
 
 
 def _collect(name: str, folder: Path, order: dict[str, str]) -> None:

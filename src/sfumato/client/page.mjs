@@ -69,8 +69,8 @@ function begin(mechanism) {
       return [Math.min(...along), Math.max(...along)];
     });
     const middle = (ends[1][0] + ends[1][1]) / 2, east = onEarth ? Math.cos((middle * Math.PI) / 180) : 1;
-    const wide = (ends[0][1] - ends[0][0]) * east || 1, high = ends[1][1] - ends[1][0] || 1, size = Math.max(wide, high);
-    const border = size / 12, dot = size / 60;
+    const wide = (ends[0][1] - ends[0][0]) * east || 1, high = ends[1][1] - ends[1][0] || 1;
+    const size = Math.max(wide, high), border = size / 12, dot = size / 60;
     const at = ([x, y]) => [(x - ends[0][0]) * east + border, high - (y - ends[1][0]) + border];
     const map = part("map");
     map.hidden = false;
@@ -101,7 +101,8 @@ function begin(mechanism) {
     }
     const mine = extent ? chosen() : places[secrets.indexOf(chosen())];
     if (mine.every(Number.isFinite)) circle(mine, 1.5 * dot, "mine");
-    const place = told && (told.longitude !== undefined ? [told.longitude, told.latitude] : told.point ?? placeOf(told.label));
+    const earth = told?.longitude !== undefined;
+    const place = told && (earth ? [told.longitude, told.latitude] : told.point ?? placeOf(told.label));
     if (place) circle(place, 2.5 * dot, "told");
   }
 
