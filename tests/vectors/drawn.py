@@ -1,7 +1,7 @@
 """What keyed draws give: for some of the true files, a key and ids, the outputs that everybody must draw.
 
-Most draws are decided by their first word. Those that are not happen once in 2^50, so that no vector would ever meet
-one: tables that keep few digits of their thresholds are no part of the format. Secrets are numbers of rows, or points.
+Most draws are decided by their first word. For a table one in 2^50 is not, and nobody finds an id for that; where three
+axes share a word it is one in a million, and the ids of ``DEEP`` are such. Secrets are numbers of rows, or points.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from sfumato.release.sampler import sampler
 
 KEY = bytes(range(32))
 ROWS = 24
+DEEP_POINT = [0.3, 1.1, 0.7]
+DEEP = {0: (5282219, 5851625, 5928163), 1: (1460112, 3358001, 4747533), 2: (2167189, 2323588, 3017130)}
+"""By axes of ``coordinates-three-axes``: ids, little-endian, whose first word does not decide on the point above."""
+
 TABLES = (
     "rows-alpha-step", "rows-epsilon", "rows-epsilon-last-bit", "rows-wide", "rows-zero-column", "rows-one-secret",
     "labels-texts", "labels-lists", "chain-of-chains", "runs", "places-manhattan", "events-factor", "version-1",
@@ -70,9 +74,24 @@ def drawn(name: str, mechanism: Any, header: dict[str, Any]) -> dict[str, Any]:
     """Key, ids, secrets, the digest of what is drawn and the outputs."""
     tell, ids = sampler(mechanism), some_ids(name)
     secrets: Any = some_points(name, header) if "box" in header else [k % len(mechanism.secrets) for k in range(ROWS)]
+    if name == "coordinates-three-axes":
+        deep = undecided(tell)
+        ids, secrets = np.concatenate([ids, deep]), [*secrets, *[DEEP_POINT] * len(deep)]
     outputs = tell.draw_keyed(np.array(secrets), ids, KEY, secret_never_changes=True)
     told = {"key": KEY.hex(), "digest": tell.digest.hex(), "ids": [bytes(row).hex() for row in ids]}
     return {**told, "secrets": secrets, "outputs": outputs.tolist()}
+
+
+def undecided(tell: Any) -> np.ndarray[Any, Any]:
+    """The ids of ``DEEP``, whose words begin with the digits of a chance, as is made sure of here."""
+    numbers = [(axis, number) for axis, listed in DEEP.items() for number in listed]
+    ids = np.array([list(number.to_bytes(16, "little")) for _, number in numbers], dtype=np.uint8)
+    words = KeyedBits(KEY, tell.digest, ids).take(np.arange(len(ids)), 0, 1)[0].tolist()
+    for (axis, number), word in zip(numbers, words, strict=True):
+        _, (chance,) = tell.plan.axes[axis].chances(DEEP_POINT[axis])
+        if (word >> 64 - 21 * (axis + 1)) % 2**21 != int(chance * 2**21):
+            raise ValueError(f"the first word of id {number} decides along axis {axis}: look for another one")
+    return ids
 
 
 def parts() -> dict[str, Any]:
