@@ -69,7 +69,10 @@ export class Rational {
     const digits = (word & ((1n << 52n) - 1n)) | (power ? 1n << 52n : 0n);
     const shift = (power || 1) - 1075;
     const n = word >> 63n ? -digits : digits;
-    return shift >= 0 ? new Rational(n << BigInt(shift), 1n) : Rational.of(n, 1n << BigInt(-shift));
+    if (shift >= 0 || !digits) return new Rational(n << BigInt(Math.max(shift, 0)), 1n);
+    // The denominator is a power of two, so that lowest terms are a matter of shifts.
+    const even = Math.min(bitLength(digits & -digits) - 1, -shift);
+    return new Rational(n >> BigInt(even), 1n << BigInt(-shift - even));
   }
 
   plus(b) {

@@ -4,7 +4,7 @@
 import { InvalidInput } from "./errors.mjs";
 import { Blake2b } from "./hashes.mjs";
 import { pythonJson } from "./json.mjs";
-import { Rational, bitLength, divided, gcd, product } from "./numbers.mjs";
+import { Rational, bitLength, divided, gcd, lcm, product } from "./numbers.mjs";
 import { AliasRow, Lane } from "./randomness.mjs";
 import { asciiBytes } from "./text.mjs";
 
@@ -58,6 +58,10 @@ export class RoundingAxis {
     this.breaks = breaks;
     this.degree = degree;
     this.reach = reach;
+    // Ends of cells are integers over one denominator, so that a place is found and compared without fractions.
+    this.unit = breaks.reduce((unit, { d }) => lcm(unit, d), origin.d);
+    this.edges = breaks.map(({ n, d }) => n * (this.unit / d));
+    this.start = origin.n * (this.unit / origin.d);
   }
 
   get size() {
@@ -82,26 +86,28 @@ export class RoundingAxis {
 
   /** The first lattice point that a coordinate may be rounded to, and the cumulative chances, exactly. */
   chances(coordinate) {
-    const { breaks } = this;
-    let place = this.accepted(coordinate).minus(this.origin);
-    if (place.n < 0n) place = new Rational(0n, 1n);
-    const last = breaks[breaks.length - 1];
-    if (place.compare(last) > 0) place = last;
-    let low = 0, high = breaks.length - 2;
+    const { edges } = this, { n, d } = this.accepted(coordinate), last = edges.length - 1;
+    // The place is a whole number of parts, d of which make a unit.
+    let place = n * this.unit - this.start * d;
+    if (place < 0n) place = 0n;
+    if (place > edges[last] * d) place = edges[last] * d;
+    let low = 0, high = last - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (breaks[middle].compare(place) <= 0) low = middle;
+      if (edges[middle] * d <= place) low = middle;
       else high = middle - 1;
     }
-    const cell = low;
-    const here = breaks[cell + 1].minus(breaks[cell]);
-    const before = cell ? breaks[cell].minus(breaks[cell - 1]) : here;
-    const after = cell + 2 < breaks.length ? breaks[cell + 2].minus(breaks[cell + 1]) : here;
-    const s = place.minus(breaks[cell]).over(here);
-    const rest = new Rational(s.d - s.n, s.d);
-    if (this.degree === 1) return [cell, [rest]];
-    const upper = s.times(s).times(here.over(here.plus(after)));
-    return [cell, [rest.times(rest).times(here.over(before.plus(here))), new Rational(upper.d - upper.n, upper.d)]];
+    const here = edges[low + 1] - edges[low];
+    const before = low ? edges[low] - edges[low - 1] : here;
+    const after = low + 1 < last ? edges[low + 2] - edges[low + 1] : here;
+    // s is inside/side, and what is left of the cell is 1 − s.
+    const side = here * d, inside = place - edges[low] * d, left = side - inside;
+    if (this.degree === 1) return [low, [new Rational(left, side)]];
+    const square = side * side, upper = square * (here + after);
+    return [low, [
+      new Rational(left * left * here, square * (before + here)),
+      new Rational(upper - inside * inside * here, upper),
+    ]];
   }
 
   identity() {

@@ -115,7 +115,7 @@ function checkFit(counts, chances, draws) {
   }
 }
 
-test("draws have the proved distribution", { timeout: 120000 }, () => {
+test("draws have the proved distribution", { timeout: 1200000 }, () => {
   const draws = Number(process.env.SFUMATO_DRAWS ?? 200000);
   for (const name of ["rows-epsilon", "rows-alpha-step", "rows-wide", "rows-zero-column", "runs"]) {
     const mechanism = proved(name), { secrets } = mechanism, { total } = mechanism.file;
