@@ -26,7 +26,7 @@ from sfumato.version import __version__
 
 pytestmark = pytest.mark.client
 
-MUTANTS = int(os.environ.get("SFUMATO_MUTANTS", "500"))
+MUTANTS = int(os.environ.get("SFUMATO_MUTANTS", "300"))
 ROWS = int(os.environ.get("SFUMATO_KEYED_ROWS", "100000"))
 
 
