@@ -1,4 +1,4 @@
-// How long a file takes to verify and to draw from: node speed.mjs mechanism.sfm …
+// How long a file takes to read, to verify and to draw from, one line of JSON a file: node speed.mjs mechanism.sfm …
 
 import { readFileSync } from "node:fs";
 
@@ -12,6 +12,6 @@ for (const path of process.argv.slice(2)) {
   const first = performance.now(), draws = 100000;
   for (let k = 0; k < draws; k++) mechanism.draw(secret, { withoutProof: true });
   const each = ((performance.now() - first) / draws) * 1000;
-  console.log(`${path}: ${outcome}, read in ${(read - start).toFixed(0)} ms, verified in ${(done - read).toFixed(0)} ms, `
-    + `first draw ${(first - done).toFixed(1)} ms, then ${each.toFixed(1)} µs`);
+  const seconds = { read: (read - start) / 1000, verify: (done - read) / 1000, first: (first - done) / 1000 };
+  console.log(JSON.stringify({ path, outcome, ...seconds, microseconds: each }));
 }
