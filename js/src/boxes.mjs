@@ -4,7 +4,7 @@ import { Refuted, demand } from "./errors.mjs";
 import { expBound, grainOf, inGrains, largestStretch, mapPromise, power2, rateBound, rootOf } from "./exponentials.mjs";
 import { epsilonBelow } from "./header.mjs";
 import {
-  ONE, Rational, ZERO, added, gcd, largest, lcm, magnitude, maximum, minimum, product, whole,
+  ONE, Rational, ZERO, added, gcd, largest, lcm, magnitude, maximum, minimum, product, toldApart, whole,
 } from "./numbers.mjs";
 import { quotedLabel } from "./rows.mjs";
 import { applied, axisForms, cellForms, partForms, tooSteep } from "./splines.mjs";
@@ -54,7 +54,8 @@ function boxPrior({ sections }) {
 }
 
 function compared(found, claimed) {
-  if (!found.atMost(claimed)) throw new Refuted(`the loss is bounded by ${found.about}, not by ${claimed.about}`);
+  if (found.atMost(claimed)) return;
+  throw new Refuted(`the loss is bounded by ${toldApart(found, claimed).join(", not by ")}`);
 }
 
 // ------------------------------------------------------------------ the loss of a table
@@ -289,7 +290,7 @@ export function checkLayers(file) {
   if (left.some((rest) => rest < 0n)) throw new Refuted("layers lie above the prior");
   const proved = sum.times(Rational.of(1n, added(counts)));
   if (!claims.bound.atMost(proved)) {
-    throw new Refuted(`the layers prove a bound of ${proved.about}, not of ${claims.bound.about}`);
+    throw new Refuted(`the layers prove a bound of ${toldApart(proved, claims.bound).join(", not of ")}`);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { Refuted, demand } from "./errors.mjs";
 import { factorAbove, grainOf, inGrains } from "./exponentials.mjs";
-import { Rational, ZERO, added, lcm, maximum, total } from "./numbers.mjs";
+import { Rational, ZERO, added, lcm, maximum, toldApart, total } from "./numbers.mjs";
 import { EVENT_METRIC, eventPairs, pairPosition } from "./rows.mjs";
 
 /** Doubles as integers over one power of two: numbers in units of 2^-shift. */
@@ -64,14 +64,14 @@ export function checkLossClaim(file) {
   const means = claims.criterion === "worst secret" ? values.map((v) => new Rational(v, 1n))
     : priors.map((counts) => expectation(counts, values));
   const loss = maximum(means).times(scale).times(Rational.of(1n, file.total));
-  if (!loss.equals(claims.loss)) throw new Refuted(`the loss is ${loss.about}, not ${claims.loss.about}: ${loss}`);
+  if (!loss.equals(claims.loss)) throw new Refuted(`the loss is ${toldApart(loss, claims.loss).join(", not ")}`);
   const limits = claims.ceilings.map((limit, j) => {
     const table = new Dyadic(sections.ceilings.subarray(j * a * n, (j + 1) * a * n), "a limit");
     const unit = table.unit.times(limit.unit);
     for (const value of spent(weights, table.values, sections.remap, n)) {
       const found = unit.times(Rational.of(value, file.total));
       if (!found.atMost(limit.level)) {
-        throw new Refuted(`a limit is ${limit.level.about}, and a secret has ${found.about}`);
+        throw new Refuted(`a limit is ${toldApart(limit.level, found).join(", and a secret has ")}`);
       }
     }
     return { table: table.values, unit, level: limit.level };
@@ -146,7 +146,7 @@ export function checkBound(problem, bound) {
   }
   const proved = Rational.of(sum, common).minus(price);
   if (!bound.atMost(proved)) {
-    throw new Refuted(`the numbers in the file prove a bound of ${proved.about}, not of ${bound.about}`);
+    throw new Refuted(`the numbers in the file prove a bound of ${toldApart(proved, bound).join(", not of ")}`);
   }
 }
 

@@ -125,6 +125,17 @@ export class Rational {
   }
 }
 
+/** Two fractions in decimal digits, as many as it takes for different numbers to look different. */
+export function toldApart(a, b) {
+  for (let digits = 6; ; digits *= 2) {
+    const texts = [a, b].map(({ n, d }) => {
+      const scaled = String((magnitude(n) * 10n ** BigInt(digits)) / d).padStart(digits + 1, "0");
+      return `${n < 0n ? "-" : ""}${scaled.slice(0, -digits)}.${scaled.slice(-digits)}`;
+    });
+    if (texts[0] !== texts[1] || a.compare(b) === 0) return texts;
+  }
+}
+
 export const ZERO = new Rational(0n, 1n);
 export const ONE = new Rational(1n, 1n);
 export const whole = (n) => new Rational(BigInt(n), 1n);

@@ -4,7 +4,7 @@ import { Comparer } from "./compare.mjs";
 import { Refuted, demand } from "./errors.mjs";
 import { factorBelow } from "./exponentials.mjs";
 import { labelText } from "./labels.mjs";
-import { Rational, magnitude } from "./numbers.mjs";
+import { ONE, Rational, magnitude, toldApart } from "./numbers.mjs";
 import { checkSums, weightsOf } from "./weights.mjs";
 
 const NOWHERE = 0xffffffff;
@@ -61,11 +61,15 @@ function fits(form, a, b, c) {
   return c >= a + b && (c - a - b) ** 2n >= 4n * a * b;
 }
 
-/** All pairs that have to be checked, [x, z, distance], and how many are implied; joins what is joined. */
-export function pairsOf(file, distance, join = () => {}) {
+/** All pairs that have to be checked, [x, z, distance], each visited when it is found, and how many are implied. */
+function pairsOf(file, distance, visit, join) {
   const n = file.secrets.length, { sections, metric } = file;
   const pairs = [];
   let implied = 0;
+  const found = (...pair) => {
+    pairs.push(pair);
+    visit(...pair);
+  };
   if (metric.source === "edges") {
     const { edge_first: first, edge_second: second } = sections;
     const seen = new Set();
@@ -76,8 +80,8 @@ export function pairsOf(file, distance, join = () => {}) {
       seen.add(x * n + z);
       const value = distance(i);
       if (value === null) continue;
-      pairs.push([x, z, value]);
       join(x, z);
+      found(x, z, value);
     }
     return { pairs, implied };
   }
@@ -88,7 +92,7 @@ export function pairsOf(file, distance, join = () => {}) {
       if (value === null) continue;
       join(x, z);
       if (!via || via[i] === NOWHERE) {
-        pairs.push([x, z, value]);
+        found(x, z, value);
         continue;
       }
       const y = via[i];
@@ -116,14 +120,11 @@ export function checkRows(file) {
     return x;
   };
   const distance = (file.distance = distancesOf(file));
-  const { pairs, implied } = pairsOf(file, distance, (x, z) => (leader[find(x)] = find(z)));
-  file.pairs = pairs;
-  const none = !(pairs.length + implied);
-  demand(none || file.promise.kind === "rows", "a promise about events alone has finite distances");
   // No weight exceeds the total, since rows have that sum.
   const comparer = new Comparer(n, m, weights.read, total >> 66n > 0n);
   const factors = new Map();
-  for (const [x, z, value] of pairs) {
+  const compare = (x, z, value) => {
+    demand(file.promise.kind === "rows", "a promise about events alone has finite distances");
     let factor = factors.get(value);
     if (!factor) {
       if (factors.size > REMEMBERED) factors.clear();
@@ -133,7 +134,10 @@ export function checkRows(file) {
       const y = comparer.firstAbove(upper, lower, ...factor);
       if (y >= 0) throw violation(file, weights, upper, lower, y, factor);
     }
-  }
+  };
+  const { pairs, implied } = pairsOf(file, distance, compare, (x, z) => (leader[find(x)] = find(z)));
+  file.pairs = pairs;
+  demand(file.promise.kind === "rows" || !implied, "a promise about events alone has finite distances");
   const sizes = new Map();
   for (let x = 0; x < n; x++) sizes.set(find(x), (sizes.get(find(x)) ?? 0) + 1);
   let open = (n * (n - 1)) / 2;
@@ -144,10 +148,11 @@ export function checkRows(file) {
 
 function violation(file, weights, x, z, y, [p, q]) {
   const a = weights.read(x * weights.columns + y), b = weights.read(z * weights.columns + y);
-  const times = b ? `${Rational.of(a, b).about} times as much` : "where that is impossible";
+  const [found, allowed] = toldApart(b ? Rational.of(a, b) : ONE, Rational.of(p, q));
+  const times = b ? `${found} times as much` : "where that is impossible";
   return new Refuted(
     `output ${quotedLabel(file.outputs[y])} has weight ${a} for ${quotedLabel(file.secrets[x])} and ${b} for `
-      + `${quotedLabel(file.secrets[z])}: ${times}, at most ${Rational.of(p, q).about} times is allowed`,
+      + `${quotedLabel(file.secrets[z])}: ${times}, at most ${allowed} times is allowed`,
     { secrets: [x, z], output: y });
 }
 

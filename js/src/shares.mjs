@@ -5,7 +5,7 @@ import { Dyadic, mixedPrior, priorsOf } from "./claims.mjs";
 import { corners } from "./corners.mjs";
 import { Refuted, Unreadable, demand } from "./errors.mjs";
 import { expBound, rateBound } from "./exponentials.mjs";
-import { Rational, added, bitLength, divided, lcm, magnitude } from "./numbers.mjs";
+import { Rational, added, bitLength, divided, lcm, magnitude, toldApart } from "./numbers.mjs";
 
 const LONGEST_WEIGHT = 512;
 const LONGEST_SUMS = 1 << 16;
@@ -21,7 +21,7 @@ export function checkSharesClaim(file) {
   for (const prior of priorsOf(sections, n)) {
     const found = variance(file, counts, gram, prior).times(squared);
     if (!found.atMost(claims.loss)) {
-      throw new Refuted(`the variance is bounded by ${found.about}, not by ${claims.loss.about}`);
+      throw new Refuted(`the variance is bounded by ${toldApart(found, claims.loss).join(", not by ")}`);
     }
   }
   if (!claims.bound) return;
@@ -32,7 +32,7 @@ export function checkSharesClaim(file) {
   const price = prices.unit.times(new Rational(added(prices.values), 1n));
   const proved = trace.plus(trace).minus(price).minus(middle);
   if (!claims.bound.atMost(proved)) {
-    throw new Refuted(`the numbers in the file prove a bound of ${proved.about}, not of ${claims.bound.about}`);
+    throw new Refuted(`the numbers in the file prove a bound of ${toldApart(proved, claims.bound).join(", not of ")}`);
   }
   checkRays(file, counts, mass, dual, prices);
 }
