@@ -61,7 +61,7 @@ function fits(form, a, b, c) {
   return c >= a + b && (c - a - b) ** 2n >= 4n * a * b;
 }
 
-/** All pairs that have to be checked, [x, z, distance], each visited when it is found, and how many are implied. */
+/** All pairs that have to be checked, [x, z, distance], visited in their order, and how many are implied. */
 function pairsOf(file, distance, visit, join) {
   const n = file.secrets.length, { sections, metric } = file;
   const pairs = [];
@@ -80,9 +80,11 @@ function pairsOf(file, distance, visit, join) {
       seen.add(x * n + z);
       const value = distance(i);
       if (value === null) continue;
+      pairs.push([x, z, value]);
       join(x, z);
-      found(x, z, value);
     }
+    // What is no graph is unreadable, whatever its weights are; so all edges are looked at before any is compared.
+    for (const pair of pairs) visit(...pair);
     return { pairs, implied };
   }
   const { via } = sections;
