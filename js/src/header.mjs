@@ -200,7 +200,7 @@ function readLossClaim(value) {
   const bounded = value.has("bound");
   const get = table(value, "the claim", ["loss", "loss_unit", "actions", ...(bounded ? ["dual_unit"] : [])],
     ["kind", "loss_name", "criterion", "ceilings", "bound"]);
-  const criterion = get("criterion") ?? "expected";
+  const criterion = get("criterion") === undefined ? "expected" : get("criterion");
   demand(CRITERIA.includes(criterion), "the criterion is not known");
   const ceilings = get("ceilings") === undefined ? [] : listOf(get("ceilings"), "the limits").map((limit) => {
     const about = table(limit, "a limit", ["unit", "level"], ["name"]);
@@ -221,7 +221,7 @@ function readLossClaim(value) {
 
 function readSharesClaim(value) {
   const get = table(value, "the claim", ["kind", "loss", "workload_unit"], ["bound", "criterion", "workload_name"]);
-  const criterion = get("criterion") ?? "expected";
+  const criterion = get("criterion") === undefined ? "expected" : get("criterion");
   demand(criterion === "expected" || criterion === "worst prior", "the criterion is not known");
   return {
     kind: "shares", criterion, ceilings: [], loss: number(get("loss"), "the loss"),
