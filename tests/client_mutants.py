@@ -17,10 +17,10 @@ import forgeries
 Sections = dict[str, tuple[int, bytes]]
 
 ODD: list[Any] = [
-    None, True, False, 0, 1, 2, 3, -1, 64, 2**31, 10**30, 0.5, 1e300, "", "x", "0", "1", "-1", "1/2", "2/4", "1/0", " 1",
-    "1.5", "0x1", "9" * 101, "1" * 4001, [], {}, [1], ["1"], {"fraction": "1/3"}, "rows", "events", "coordinates", "loss",
-    "table", "edges", "places", "root", "float", "rational", "euclidean", "manhattan", "chebyshev", "expected", "worst prior",
-    "worst secret", "loss on a box", "\u0000", "\u2028", "a" * 201, "\ud800",
+    None, True, False, 0, 1, 2, 3, -1, 64, 2**31, 10**30, 0.5, 1e300, "", "x", "0", "1", "-1", "1/2", "2/4", "1/0",
+    " 1", "1.5", "0x1", "9" * 101, "1" * 4001, [], {}, [1], ["1"], {"fraction": "1/3"}, "rows", "events", "coordinates",
+    "loss", "table", "edges", "places", "root", "float", "rational", "euclidean", "manhattan", "chebyshev", "expected",
+    "worst prior", "worst secret", "loss on a box", "\u0000", "\u2028", "a" * 201, "\ud800",
 ]  # fmt: skip
 
 

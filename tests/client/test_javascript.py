@@ -54,10 +54,12 @@ def test_kernel_twin_and_client_agree_on_mutated_files() -> None:
         for seed in range(MUTANTS):
             data = mutant(seed)
             said = client.of(data)
-            assert said["answer"] == kernels_answer(data), f"mutant {seed}: {said}"
-            if said["answer"] != "unreadable":
-                assert said["answer"] == twins_answer(data), f"mutant {seed}"
+            answers = {said["answer"], kernels_answer(data), twins_answer(data)}
+            assert answers in ({said["answer"]}, {"refuted", "unreadable"}), f"mutant {seed}: {answers}, {said}"
+            found["two faults"] += len(answers) > 1
             found[said["answer"]] += 1
+    # the format leaves open which of two faults is named; few files have two, of two kinds
+    assert found["two faults"] <= MUTANTS // 1000
     # what is compared is of all three kinds
     assert min(found[answer] for answer in ("proved", "refuted", "unreadable")) >= MUTANTS // 20
 
