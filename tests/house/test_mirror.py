@@ -22,10 +22,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE, TESTS, REFERENCE = ROOT / "src" / "sfumato", ROOT / "tests", ROOT / "docs" / "reference"
 
-KINDS = {"laws", "golden", "conformance", "house", "doors", "peers", "engines", "browser"}
+KINDS = {"laws", "golden", "conformance", "house", "doors", "peers", "engines", "browser", "vectors"}
 FROM_OUTSIDE = {"cli"}  # the command line is tried as a whole, by the tests of doors
 THEMES = {
-    "certify": {"attacks", "forgeries"},
+    "certify": {"attacks", "forgeries", "vectors"},
+    "client": {"javascript"},
     "draws": {"fit"},
     "design": {"events", "random_problems", "time_limits", "too_large"},
     "release": {"attacks", "fit"},

@@ -692,9 +692,10 @@ def check_loss(header: Terms, sections: Sections) -> Fraction:
     if max(remap) >= len(claims["actions"]):
         raise Unreadable("the remap names an action that is not there")
     lost, unit = sums_of_secrets(header, sections, Table(sections["loss"], claims["loss_unit"], n), remap)
+    priors = priors_of(header, sections)  # looked at whatever is claimed: one without weight is none
     value = unit * max(lost)
     if claims["criterion"] != "worst secret":
-        value = max(unit * expectation(counts, lost) for counts in priors_of(header, sections))
+        value = max(unit * expectation(counts, lost) for counts in priors)
     if value != claims["loss"]:
         raise Refuted("the loss is {}, not {} as claimed".format(*apart(value, claims["loss"])))
     for table, ceiling in zip(ceiling_tables(header, sections, n), claims["ceilings"], strict=True):
@@ -2074,6 +2075,14 @@ def known(terms: Terms, what: str) -> Terms:
     return terms
 
 
+def of_kind(terms: Terms, name: str, kind: type) -> Any:
+    """A list or an object of the header, empty if it is left out: what only looks empty, such as "", says nothing."""
+    value = terms.setdefault(name, kind())
+    if not isinstance(value, kind):
+        raise Unreadable(f"{name!r} is {named(value)}")
+    return value
+
+
 def interpret(header: Terms) -> Terms:
     """Turn the numbers of a parsed header into integers and rationals, and check its shape."""
     version = header.setdefault("version", 1)
@@ -2086,12 +2095,12 @@ def interpret(header: Terms) -> Terms:
         check_labels(header[name], name)
     interpret_beginning(header, "space")
     n = len(header["secrets"])
-    for event in header.setdefault("events", []):
+    for event in of_kind(header, "events", list):
         interpret_event(known(event, "promise about events"), n)
     interpret_promise(known(header["promise"], "promise"), known(header["metric"], "metric"), version)
     if header["promise"]["kind"] == "events" and not header["events"]:
         raise Unreadable("the promise is about events, and none is listed")
-    if header.setdefault("claims", {}):
+    if of_kind(header, "claims", dict):
         interpret_claims(header["claims"], version)
     if header["claims"].get("kind") == "shares" and header["events"]:
         raise Unreadable("a claim about shares stands beside a promise about events")
@@ -2127,7 +2136,7 @@ def interpret_coordinates(header: Terms) -> Terms:
             raise Unreadable("two outputs are one point")
     interpret_rate(known(promise, "promise about coordinates"), box["frame"])
     header["events"] = []
-    if header.setdefault("claims", {}):
+    if of_kind(header, "claims", dict):
         claims = known(header["claims"], f"claim about {'noise' if 'noise' in header else 'a box'}")
         check_kind(claims, "claim", BOX_CLAIM, (BOX_CLAIM,), BOX_VERSION)
         check_text(claims.setdefault("loss_name", ""), "the name of the loss")
@@ -2333,9 +2342,11 @@ def interpret_claims(claims: Terms, version: int) -> None:
     check_labels(claims["actions"], "actions")
     if claims.setdefault("criterion", "expected") not in CRITERIA:
         raise Unreadable("the claim is about an unknown criterion")
+    if ("bound" in claims) != ("dual_unit" in claims):
+        raise Unreadable("the claim has a bound without a unit of dual numbers, or the unit without a bound")
     for name in ("loss", "loss_unit", *(["bound", "dual_unit"] if "bound" in claims else [])):
         claims[name] = rational(claims[name])
-    at_most(len(claims.setdefault("ceilings", [])), MOST_LIMITS, "limits")
+    at_most(len(of_kind(claims, "ceilings", list)), MOST_LIMITS, "limits")
     for ceiling in claims["ceilings"]:
         check_text(known(ceiling, "ceiling").setdefault("name", ""), "the name of a limit")
         ceiling["unit"], ceiling["level"] = rational(ceiling["unit"]), rational(ceiling["level"])

@@ -152,10 +152,10 @@ def check_loss(header: Terms, sections: Sections) -> Fraction:
         raise kernel.Unreadable("the remap names an action that is not there")
     lost, unit = sums_of_secrets(weights, table, remap)
     unit *= claims["loss_unit"] / total
-    if claims["criterion"] == "worst secret":
-        value = unit * max(lost)
-    else:
-        value = max(unit * kernel.expectation(prior, lost) for prior in kernel.priors_of(header, sections))
+    priors = kernel.priors_of(header, sections)
+    value = unit * max(lost)
+    if claims["criterion"] != "worst secret":
+        value = max(unit * kernel.expectation(prior, lost) for prior in priors)
     if value != claims["loss"]:
         raise kernel.Refuted("the loss is {}, not {} as claimed".format(*kernel.apart(value, claims["loss"])))
     each = len(sections["loss"])

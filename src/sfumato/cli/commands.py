@@ -76,6 +76,10 @@ COMMANDS: dict[str, CommandEntry] = {
         "reports",
         "Write a page on a mechanism: the promise in plain words, loss and bound, maps, leakage, how to verify it.",
     ),
+    "page": CommandEntry(
+        "pages",
+        "Write one offline page: a visitor's browser verifies the mechanism and hides the visitor's own choice.",
+    ),
     "demo": CommandEntry(
         "demo",
         "Hide where people live: among the cities of a country, and around Paris to every metre; two pages to look at.",

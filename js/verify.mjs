@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+// Prove mechanism files: exit status 0 proved, 3 refuted, 2 unreadable, the largest of several files.
+
+import { readFileSync } from "node:fs";
+
+import { Unreadable, load, verify } from "./sfumato.mjs";
+
+const files = process.argv.slice(2);
+let worst = files.length ? 0 : 2;
+if (!files.length) console.error("usage: verify.mjs FILE.sfm …");
+for (const file of files) {
+  let status;
+  try {
+    const { outcome, report } = verify(load(new Uint8Array(readFileSync(file))));
+    status = outcome === "proved" ? 0 : 3;
+    console.log(`${file}: ${report.join("\n")}`);
+  } catch (error) {
+    // What cannot be held or finished is not proved, whatever the reason.
+    const known = error instanceof Unreadable || typeof error.code === "string" || error instanceof RangeError;
+    if (!known) throw error;
+    console.error(`sfumato: ${file}: ${error.message}`);
+    status = 2;
+  }
+  worst = Math.max(worst, status);
+}
+process.exitCode = worst;

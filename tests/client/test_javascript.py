@@ -1,0 +1,111 @@
+"""The client in JavaScript beside the kernel and its twin: the same answers, and the same draws.
+
+``SFUMATO_MUTANTS=10000`` compares on so many mutated files, ``SFUMATO_KEYED_ROWS`` on so many keyed draws.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from client_mutants import mutant
+from client_node import JS, NODE, NPM, Answers
+from sfumato.certify import kernel
+from sfumato.certify.coordinates import prove_on_box
+from sfumato.certify.decide import decide
+from sfumato.certify.noise import prove_noise
+from sfumato.spaces.splines import rounding_of
+from sfumato.version import __version__
+
+pytestmark = pytest.mark.client
+
+MUTANTS = int(os.environ.get("SFUMATO_MUTANTS", "300"))
+ROWS = int(os.environ.get("SFUMATO_KEYED_ROWS", "100000"))
+
+
+def kernels_answer(data: bytes) -> str:
+    try:
+        header, sections, _ = kernel.parse(data)
+        kernel.check(header, sections)
+    except kernel.Unreadable:
+        return "unreadable"
+    except kernel.Refuted:
+        return "refuted"
+    return "proved"
+
+
+def twins_answer(data: bytes) -> str:
+    try:
+        return "proved" if decide(*kernel.parse(data), "twin") else "refuted"
+    except ValueError:
+        return "unreadable"
+
+
+def test_kernel_twin_and_client_agree_on_mutated_files() -> None:
+    found: Counter[str] = Counter()
+    with Answers("answers.mjs") as client:
+        for seed in range(MUTANTS):
+            data = mutant(seed)
+            said = client.of(data)
+            answers = {said["answer"], kernels_answer(data), twins_answer(data)}
+            assert answers in ({said["answer"]}, {"refuted", "unreadable"}), f"mutant {seed}: {answers}, {said}"
+            found["two faults"] += len(answers) > 1
+            found[said["answer"]] += 1
+    # the format leaves open which of two faults is named; few files have two, of two kinds
+    assert found["two faults"] <= MUTANTS // 1000
+    # what is compared is of all three kinds
+    assert min(found[answer] for answer in ("proved", "refuted", "unreadable")) >= MUTANTS // 20
+
+
+def drawn_by_node(path: Path, ids: np.ndarray, secrets: list[object], key: bytes) -> list[int]:
+    rows = path.with_suffix(".json")
+    rows.write_text(json.dumps({"key": key.hex(), "ids": ids.tobytes().hex(), "secrets": secrets}))
+    done = subprocess.run([NODE, JS / "test" / "draws.mjs", path, rows], capture_output=True, check=True, text=True)
+    return json.loads(done.stdout)
+
+
+def test_keyed_draws_are_those_of_python(tmp_path: Path) -> None:
+    rng, key = np.random.default_rng(23), bytes(range(32))
+    space = sf.grid(5, 5, step="1/2", unit="km")
+    mechanism = sf.exponential(sf.PrivacyType(space, epsilon=2))
+    sf.save(mechanism, tmp_path / "grid.sfm")
+    ids = rng.integers(0, 256, (ROWS, 16), dtype=np.uint8)
+    rows = rng.integers(0, len(space), ROWS)
+    owed = sf.sampler(mechanism).draw_keyed(rows, ids, key, secret_never_changes=True)
+    assert drawn_by_node(tmp_path / "grid.sfm", ids, rows.tolist(), key) == owed.tolist()
+
+
+def test_keyed_draws_of_points_are_those_of_python(tmp_path: Path) -> None:
+    rng, key, count = np.random.default_rng(5), bytes(32), ROWS // 20
+    street = sf.PrivacyType(sf.box((1,), step="1/2", unit="km"), epsilon=2)
+    table = prove_on_box([[3, 1], [2, 2], [2, 2], [1, 3]], street, rounding_of(street.space), [0, 1])
+    road = sf.PrivacyType(sf.box((100,), step=1), epsilon=1)
+    noise = prove_noise([4, 2, 1], 1, road, rounding_of(road.space))
+    for mechanism, side in ((table, 1), (noise, 100)):
+        path = tmp_path / f"box{side}.sfm"
+        sf.save(mechanism, path)
+        ids = rng.integers(0, 256, (count, 16), dtype=np.uint8)
+        points = rng.uniform(-0.1 * side, 1.1 * side, (count, 1))
+        owed = sf.sampler(mechanism).draw_keyed(points, ids, key, secret_never_changes=True)
+        assert drawn_by_node(path, ids, points.tolist(), key) == owed.tolist()
+
+
+@pytest.mark.skipif(NPM is None, reason="npm is not here")
+def test_the_package_is_what_it_should_be() -> None:
+    done = subprocess.run(
+        [NPM, "pack", "--dry-run", "--json", "--ignore-scripts"], cwd=JS, capture_output=True, check=True, text=True
+    )
+    (pack,) = json.loads(done.stdout)
+    assert sorted(file["path"] for file in pack["files"]) == [
+        "README.md", "package.json", "sfumato.d.ts", "sfumato.mjs", "verify.mjs",
+    ]  # fmt: skip
+    about = json.loads((JS / "package.json").read_text())
+    assert about["version"] == __version__
+    assert not about.get("dependencies")
