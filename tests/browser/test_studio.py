@@ -384,7 +384,7 @@ def _until(true: Callable[[], Any]) -> None:
 
 def test_downloads(opened: Open, tmp_path: Path) -> None:
     page = opened()
-    for name in ("mechanism", "report", "spec"):
+    for name in ("mechanism", "report", "page", "spec"):
         with page.expect_download() as kept:
             page.click(f"[data-download={name}]")
         kept.value.save_as(tmp_path / kept.value.suggested_filename)
@@ -394,6 +394,8 @@ def test_downloads(opened: Open, tmp_path: Path) -> None:
     assert float(sf.load(tmp_path / "mechanism.sfm").proof.loss or 0) == pytest.approx(loss_of(page), rel=1e-3)
     assert (tmp_path / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert tomllib.loads((tmp_path / "spec.toml").read_text())["privacy"]["epsilon"] == 2
+    page.goto((tmp_path / "page.html").as_uri())  # what visitors get proves the mechanism in their browser
+    page.wait_for_selector("text=It holds", timeout=120_000)
 
 
 def test_every_state_is_a_link(opened: Open) -> None:

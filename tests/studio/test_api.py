@@ -307,6 +307,12 @@ def test_the_report_is_one_page(studio: Studio) -> None:
     assert "<script" not in found["text"]
 
 
+def test_the_page_for_visitors_holds_the_mechanism(studio: Studio) -> None:
+    found, kept = studio.ask("page", spec=LINE), studio.ask("mechanism", spec=LINE)
+    assert found["name"] == "page.html" and kept["file"] in found["text"]
+    assert "default-src 'none'" in found["text"]
+
+
 def test_labels_are_only_text(studio: Studio) -> None:
     """What a label holds stays what it is in JSON; figures, which know markup, escape it."""
     evil = "<img src=x onerror=alert(1)>"

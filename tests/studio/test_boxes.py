@@ -78,6 +78,7 @@ def test_the_density_at_a_point_is_drawn(studio: Studio) -> None:
 
 def test_report_and_spec_are_taken_away(studio: Studio) -> None:
     assert "The promise is about points, not about cells" in studio.ask("report", spec=WAY)["text"]
+    assert studio.ask("mechanism", spec=WAY)["file"] in studio.ask("page", spec=WAY)["text"]
     assert spec_from_text(studio.ask("spec", spec=WAY)["text"]).space.kind == "box"
 
 

@@ -14,6 +14,9 @@ from os import PathLike
 from pathlib import Path
 
 from sfumato.arguments import file_path, quoted
+from sfumato.certify.certificate import Certifiable, certificate_of
+from sfumato.certify.file import to_bytes
+from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import verify_file
 from sfumato.client.bundle import bundle
 from sfumato.errors import InvalidFile
@@ -37,6 +40,20 @@ def write_page(mechanism: str | PathLike[str], path: str | PathLike[str], *, tit
     named = title or header["space"]["name"] or source.stem
     write_whole(target, lambda: page_of(source.read_bytes(), named).encode())
     return target
+
+
+def visitors_page(mechanism: Mechanism | Certifiable, *, title: str = "") -> str:
+    """The text of the page of a mechanism that has been proved here.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> page = visitors_page(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2")), title="A scale of three")
+    >>> page[:15], "A scale of three" in page
+    ('<!doctype html>', True)
+    """
+    written = certificate_of(mechanism)
+    return page_of(to_bytes(written), title or written.header["space"]["name"])
 
 
 def page_of(data: bytes, title: str) -> str:

@@ -24,7 +24,7 @@ from sfumato.specs.boxes import box_of
 from sfumato.specs.spec import Spec
 from sfumato.studio.views import packed
 
-ON_BOXES = ("look", "design", "density", "curve", "mechanism", "report", "spec")
+ON_BOXES = ("look", "design", "density", "curve", "mechanism", "report", "page", "spec")
 """The tasks that take a box; all others are about lists of secrets."""
 
 _MOST_AXES = 2
@@ -37,7 +37,7 @@ def cells_of(spec: Spec, task: str, words: str) -> int:
     if task not in ON_BOXES:
         raise NotSupported(
             f"{words or task} on a box of coordinates in the studio",
-            ["the map, the matrix, the curve, the report and the mechanism"],
+            ["the map, the matrix, the curve, the report, the page and the mechanism"],
         )
     if home.dimension > _MOST_AXES:
         raise NotSupported(

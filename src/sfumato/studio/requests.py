@@ -118,6 +118,7 @@ TASKS = {
     "density": Task(DensityRequest, 900.0, words="a density"),
     "mechanism": Task(SpecRequest, 900.0),
     "report": Task(SpecRequest, 900.0),
+    "page": Task(SpecRequest, 900.0),
     "spec": Task(SpecRequest, 20.0, designs=False),
     "points": Task(PointsRequest, 20.0, designs=False),
     "cities": Task(CitiesRequest, 20.0, designs=False),

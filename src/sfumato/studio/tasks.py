@@ -17,6 +17,7 @@ from sfumato.certify import Mechanism
 from sfumato.certify.certificate import certificate_of
 from sfumato.certify.file import to_bytes
 from sfumato.channels import Prior
+from sfumato.client.page import visitors_page
 from sfumato.design import Curve, is_universally_optimal
 from sfumato.design.comparison import compare_known
 from sfumato.design.optimal import Effort, best_of
@@ -436,6 +437,7 @@ _ANSWERS: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {
     "density": _density,
     "mechanism": lambda desk, values: _saved(desk.best().mechanism, "mechanism.sfm"),
     "report": _report,
+    "page": lambda desk, values: {"text": visitors_page(desk.best().mechanism), "name": "page.html"},
     "spec": lambda desk, values: {"text": to_toml(desk.spec), "name": "spec.toml"},
 }
 """Tasks about a spec; the others read what people bring."""

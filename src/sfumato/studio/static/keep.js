@@ -1,4 +1,4 @@
-// What one takes away: the mechanism, the report, the spec, a link.
+// What one takes away: the mechanism, the report, a page for visitors, the spec, a link.
 
 import { $, complain, make, say, toast } from "./dom.js";
 import { ask, bytes, Refusal } from "./server.js";
