@@ -24,11 +24,11 @@ export function promiseInWords(file) {
     const { n, d } = promise.alpha ?? {};
     const growth = promise.epsilon ? `e^(${promise.epsilon}·d)` : n === 1n ? `${d}^d` : `(${d}/${n})^d`;
     const factor = promise.epsilon ? Math.exp(promise.epsilon.about) : 1 / promise.alpha.about;
-    const unit = file.unit ? ` ${JSON.stringify(file.unit)}` : "";
+    const unit = file.unit ? ` ${file.unit.slice(0, 80)}` : "";
     const who = file.box ? "any two points of the box" : "two secrets";
     const lead = before ? "whatever is told" : "Whatever is told";
     sentences.push(`${before}${lead} is at most ${growth} times as likely for one as for the other of ${who} that are `
-      + `d apart: about ${Number(factor.toPrecision(3))} times at a distance of 1${unit}.`);
+      + `d${unit} apart: about ${Number(factor.toPrecision(3))} times at a distance of 1${unit}.`);
     if (proof?.open) sentences.push(`Nothing is promised about ${proof.open} pairs of secrets that no distances join.`);
     if (!file.box) sentences.push("The promise is about these secrets, not about points between them.");
   }

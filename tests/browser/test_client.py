@@ -65,7 +65,7 @@ def test_a_page_verifies_hides_and_shows(opened: Callable[..., Page], town: Path
     for _ in range(5):
         page.click("#hide")
         assert page.inner_text("#sent") == first
-    assert page.locator("#map .told").count() == 1
+    assert page.locator("#map .told").count() == 1 and page.is_visible("#map")
     page.click("#again")
     assert page.is_hidden("#answer")
     # nothing is wider than a phone
@@ -78,9 +78,10 @@ def test_a_page_asks_for_the_position_of_the_device(opened: Callable[..., Page],
     page = opened(f"file://{target}", waits=False, **where)
     page.wait_for_selector("#choice:not([hidden])")
     page.click("#locate")
-    page.wait_for_function("document.querySelectorAll('#fields input')[1].value === '52.05'")
+    page.wait_for_function("document.querySelectorAll('#fields input')[0].value === '52.05'")
     page.click("#hide")
     page.wait_for_selector("#answer:not([hidden])")
+    assert page.is_visible("#map .mine") and page.is_visible("#map .told")
     sent = json.loads(page.inner_text("#sent"))
     assert set(sent) == {"latitude", "longitude"}
     # what is outside of the box and its margin is refused with a sentence

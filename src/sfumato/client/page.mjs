@@ -29,6 +29,18 @@ setTimeout(() => {
   }
 }, 50);
 
+/** A coordinate in as many digits as tell a ten-thousandth of the way. */
+function short(value, [low, high]) {
+  const digits = Math.max(0, Math.ceil(4 - Math.log10(high - low)));
+  return String(Number(value.toFixed(Math.min(digits, 20))));
+}
+
+/** Cells of a grid, whose names are where they lie: two numbers, row and column. */
+function cellsOf(secrets) {
+  const pairs = secrets.every((secret) => Array.isArray(secret) && secret.length === 2 && secret.every(Number.isFinite));
+  return pairs ? secrets : null;
+}
+
 function begin(mechanism) {
   const memory = mechanism.remember(new Map());
   const { secrets, extent, onEarth } = mechanism;
@@ -48,17 +60,17 @@ function begin(mechanism) {
     select.addEventListener("change", () => draw());
   } else {
     const names = onEarth ? ["Longitude", "Latitude"] : ["x", "y", "z"].slice(0, extent.length);
-    const inputs = names.map((name, axis) => {
-      const input = add(name, document.createElement("input"));
-      Object.assign(input, { type: "number", step: "any", required: true, inputMode: "decimal" });
-      input.value = String((extent[axis][0] + extent[axis][1]) / 2);
-      input.addEventListener("input", () => draw());
-      return input;
-    });
-    choose = (point) => inputs.forEach((input, axis) => (input.value = String(point[axis])));
+    const inputs = names.map(() => document.createElement("input"));
+    const order = onEarth ? [1, 0] : names.map((_, axis) => axis); // people say the latitude first
+    choose = (point) => inputs.forEach((input, axis) => (input.value = short(point[axis], extent[axis])));
+    for (const axis of order) {
+      Object.assign(add(names[axis], inputs[axis]), { type: "number", step: "any", required: true, inputMode: "decimal" });
+      inputs[axis].addEventListener("input", () => draw());
+    }
+    choose(extent.map(([low, high]) => (low + high) / 2));
     chosen = () => inputs.map((input) => input.valueAsNumber);
   }
-  const places = secrets ? mechanism.coordinates : null;
+  const places = secrets ? mechanism.coordinates ?? cellsOf(secrets) : null;
   const flat = places ? places[0].length === 2 : extent?.length === 2;
   let told = null;
 
@@ -73,7 +85,8 @@ function begin(mechanism) {
     const size = Math.max(wide, high), border = size / 12, dot = size / 60;
     const at = ([x, y]) => [(x - ends[0][0]) * east + border, high - (y - ends[1][0]) + border];
     const map = part("map");
-    map.hidden = false;
+    map.removeAttribute("hidden"); // which has no property in SVG
+    part("legend").hidden = false;
     map.setAttribute("viewBox", `0 0 ${wide + 2 * border} ${high + 2 * border}`);
     map.replaceChildren();
     const shape = (name, attributes) => {
