@@ -270,7 +270,7 @@ PRIVACY = {
     "privacy.breaks": lambda: given(noun("breach"), noun("definition")),
     "types.database_leakage_bound": _plain(3, 2, alpha="1/2"),
     "types.decompose": _n("channel", "privacy"),
-    "types.estimate_kernels": _with("privacy", samples=1000, seed=1),
+    "types.estimate_kernels": _with("privacy", samples=200, seed=1),
     "types.is_ball_size_symmetric": _n("space"),
     "types.is_kernel": _n("channel", "privacy"),
     "types.is_maximally_sufficient": _n("channel", "privacy"),

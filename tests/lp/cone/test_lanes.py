@@ -242,7 +242,7 @@ def test_threads_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     program = grid(6, True)
     alone = solve_columns(program, tolerance=1e-7)
     monkeypatch.setattr("sfumato.lp.cone.lanes_iterate._WORTH_A_THREAD", 1)
-    monkeypatch.setattr("sfumato.lp.cone.lanes_iterate.cpu_count", lambda: 3)
+    monkeypatch.setattr("sfumato.lp.cone.lanes_iterate.cores", lambda: 3)
     together = solve_columns(program, tolerance=1e-7)
     assert together.value == pytest.approx(alone.value, rel=2e-7)
     assert together.bound == pytest.approx(alone.bound, rel=2e-7)
