@@ -182,7 +182,7 @@ def held(page: Page, words: str) -> None:
     """The page says what is wrong, dims what it shows and lets nobody take it away."""
     expect(page.locator("#problem")).to_contain_text(words)
     expect(page.locator("#stage.stale.held")).to_have_count(1)
-    expect(page.locator("[data-download]:disabled")).to_have_count(3)
+    expect(page.locator("[data-download]:disabled")).to_have_count(4)
 
 
 def test_a_space_without_its_file_or_country_has_no_mechanism(opened: Open) -> None:
@@ -346,7 +346,7 @@ def test_a_long_design_shows_its_gap_and_can_be_cancelled(opened: Open, served: 
     expect(page.locator("#problem")).to_contain_text("Cancelled")
     expect(page.locator("#doing")).to_be_hidden()
     expect(page.locator("input[name=shows][value=prior]")).to_be_checked()  # as the picture
-    expect(page.locator("[data-download]:disabled")).to_have_count(3)
+    expect(page.locator("[data-download]:disabled")).to_have_count(4)
     _until(lambda: running - served.workers())
     page.fill("label:has-text('Across') input", "5")
     page.fill("label:has-text('Up') input", "5")
