@@ -22,6 +22,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from sfumato.threads import cores
+
 __all__ = ["RESULTS", "Machine", "Result", "folder", "here", "read", "results", "write"]
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -121,11 +123,6 @@ def results(where: Path = RESULTS) -> dict[str, Result]:
 
 
 # ------------------------------------------------------------------------------------------------------------- where
-
-
-def cores() -> int:
-    """Cores that this process may use, of which there are fewer than in the machine where somebody said so."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache

@@ -27,7 +27,8 @@ export function verify(mechanism) {
   try {
     const found = checkFile(file);
     file.proof = found;
-    return { outcome: "proved", reason: reportLines(file, found)[0], report: reportLines(file, found), ...found };
+    const report = reportLines(file, found);
+    return { outcome: "proved", reason: report[0], report, ...found };
   } catch (error) {
     if (!(error instanceof Refuted)) throw error;
     file.proof = null;

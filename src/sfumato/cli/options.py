@@ -13,6 +13,7 @@ import typer
 
 from sfumato.channels import Prior
 from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.files import writable
 from sfumato.losses import LOSSES, Loss
 from sfumato.privacy import PrivacyType
 from sfumato.privacy.promise import promise, rate
@@ -116,6 +117,15 @@ def answer(record: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
     """
     escaped = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     typer.echo(json.dumps(record, ensure_ascii=escaped) if as_json else "\n".join(lines))
+
+
+def page_beside(mechanism: Path, output: Path | None, *others: Path | None) -> Path:
+    """Where the page of a mechanism file goes: as named, or called like the file; never over what it is made of."""
+    target = writable(output or Path(f"{mechanism.stem}.html"))
+    for given in (mechanism, *others):
+        if given is not None and target.exists() and given.exists() and target.samefile(given):
+            raise InvalidInput(f"{target} is {given} itself: name another file")
+    return target
 
 
 def saved(place: Path, digest: str) -> str:

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, answer
+from sfumato.cli.options import AsJson, answer, page_beside
 from sfumato.client.page import write_page
-from sfumato.errors import InvalidInput
 
 
 def page(
@@ -24,9 +23,6 @@ def page(
 
     It shows the promise, takes an answer, a cell or the device's position, and shows what would be sent. No network.
     """
-    target = output or Path(f"{mechanism.stem}.html")
-    if target.exists() and mechanism.exists() and target.samefile(mechanism):
-        raise InvalidInput(f"{target} is {mechanism} itself: name another file")
-    written = write_page(mechanism, target, title=title)
+    written = write_page(mechanism, page_beside(mechanism, output), title=title)
     size = written.stat().st_size
     answer({"file": str(written), "bytes": size}, [f"{written}: {size} bytes, opens without a network"], as_json)

@@ -9,10 +9,8 @@ import typer
 
 from sfumato.certify import load
 from sfumato.certify.coordinates import CoordinateMechanism
-from sfumato.cli.options import AsJson, answer, of_option
+from sfumato.cli.options import AsJson, answer, of_option, page_beside
 from sfumato.cli.progress import line
-from sfumato.errors import InvalidInput
-from sfumato.files import writable
 from sfumato.report.page import report as write
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import read_spec
@@ -39,10 +37,7 @@ def report(
 
     The page is one file that needs no network. The mechanism is proved again on the way.
     """
-    target = writable(output or Path(f"{mechanism.stem}.html"))
-    for given in (mechanism, spec):
-        if given is not None and target.exists() and given.exists() and target.samefile(given):
-            raise InvalidInput(f"{target} is {given} itself: name another file")
+    target = page_beside(mechanism, output, spec)
     with line("proving the mechanism again") as say:
         proved = load(mechanism)
         facts: dict[str, Any] = {}

@@ -29,10 +29,10 @@ setTimeout(() => {
   }
 }, 50);
 
-/** A coordinate in as many digits as tell a ten-thousandth of the way. */
-function short(value, [low, high]) {
+/** The middle of an axis, in as many digits as tell a ten-thousandth of it: somewhere to begin. */
+function middleOf([low, high]) {
   const digits = Math.max(0, Math.ceil(4 - Math.log10(high - low)));
-  return String(Number(value.toFixed(Math.min(digits, 20))));
+  return Number(((low + high) / 2).toFixed(Math.min(digits, 20)));
 }
 
 /** Cells of a grid, whose names are where they lie: two numbers, row and column. */
@@ -62,12 +62,13 @@ function begin(mechanism) {
     const names = onEarth ? ["Longitude", "Latitude"] : ["x", "y", "z"].slice(0, extent.length);
     const inputs = names.map(() => document.createElement("input"));
     const order = onEarth ? [1, 0] : names.map((_, axis) => axis); // people say the latitude first
-    choose = (point) => inputs.forEach((input, axis) => (input.value = short(point[axis], extent[axis])));
+    // A position is taken as it is: rounded ones could be farther apart than those they stand for.
+    choose = (point) => inputs.forEach((input, axis) => (input.value = String(point[axis])));
     for (const axis of order) {
       Object.assign(add(names[axis], inputs[axis]), { type: "number", step: "any", required: true, inputMode: "decimal" });
       inputs[axis].addEventListener("input", () => draw());
     }
-    choose(extent.map(([low, high]) => (low + high) / 2));
+    choose(extent.map(middleOf));
     chosen = () => inputs.map((input) => input.valueAsNumber);
   }
   const places = secrets ? mechanism.coordinates ?? cellsOf(secrets) : null;

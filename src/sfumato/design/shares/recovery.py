@@ -23,10 +23,8 @@ def lost_shares(mechanism: Mechanism, *, named: bool = False) -> str:
     are answers: a program that hides numbers or words of bits need not hear of shares each time.
     """
     space = mechanism.privacy.space
-    asked = kind_of(mechanism.privacy) in ("tree", "one distance") and all(isinstance(x, str) for x in space.labels)
-    told = asked if named else not space.answers
     on_a_map = space.ground is not None or (space.coordinates is not None and space.coordinates.shape[1] > 1)
-    if not told or on_a_map or len(space) > _MOST_SECRETS:
+    if on_a_map or len(space) > _MOST_SECRETS or not (_has_named_answers(mechanism) if named else not space.answers):
         return ""
     verdict = recoverable(mechanism.channel)
     if verdict.outcome is not Outcome.FAILS:
@@ -35,6 +33,11 @@ def lost_shares(mechanism: Mechanism, *, named: bool = False) -> str:
         "shares of the answers cannot be recovered from this mechanism: "
         f"{verdict.reason}. If you want to estimate them, ask for objective = 'shares', without a loss"
     )
+
+
+def _has_named_answers(mechanism: Mechanism) -> bool:
+    texts = all(isinstance(label, str) for label in mechanism.privacy.space.labels)
+    return texts and kind_of(mechanism.privacy) in ("tree", "one distance")
 
 
 def warn_of_lost_shares(mechanism: Mechanism) -> None:

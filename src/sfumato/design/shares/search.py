@@ -20,6 +20,7 @@ from sfumato.watch import TimeIsUp, Watch
 
 _MOST_ADDED = 300  # columns in a round
 _ROUGH, _FINE = 1e-2, 1e-10  # relative tolerance of a round that has far to go, and of the last one
+_ENOUGH = 1e-6  # of the last one where a relaxation, which is coarser by far, is what bounds it
 # A column whose mass is this part of the largest is dropped, or as small a part as the gap, or at the end: if more were
 # dropped, they would come back.
 _DROPPED, _EMPTY = {True: 1e-3, False: 2e-2}, 1e-7
@@ -94,7 +95,7 @@ def polished(found: Found, wanted: Floats, watch: Watch) -> Found:
     if np.linalg.matrix_rank(found.columns[kept]) < np.linalg.matrix_rank(found.columns):
         kept[:] = True  # the best W is singular, and columns that hardly have mass keep it from being so
     try:
-        fine = _FINE if np.isfinite(found.bound) else _ROUGH**3
+        fine = _FINE if np.isfinite(found.bound) else _ENOUGH
         measure = best_measure(found.columns[kept], wanted, found.measure.masses[kept], fine, watch)
     except TimeIsUp:
         return found
@@ -105,11 +106,13 @@ def fewest(found: Found) -> Found:
     """The same W with at most n(n + 1)/2 columns, where rays are listed: as long as there are more, some of them depend
     on each other, and mass moves along that dependence until a column has none (Carathéodory).
     """
+    if not np.isfinite(found.bound):
+        return found
     columns, masses = found.columns, found.measure.masses.copy()
     first, second = np.triu_indices(columns.shape[1])
     products, most = columns[:, first] * columns[:, second], len(first)
     left = np.arange(len(columns))
-    while np.isfinite(found.bound) and len(left) > most:
+    while len(left) > most:
         some = left[: most + 1]
         shift = np.linalg.svd(products[some].T)[2][-1]
         shift = shift if shift.max() > -shift.min() else -shift
