@@ -172,6 +172,15 @@ class MissingExtra(SfumatoError, ImportError):
         super().__init__(f"{package} is not installed: pip install 'sfumato[{extra}]'")
 
 
+@contextmanager
+def needs(extra: str, package: str) -> Iterator[None]:
+    """Imports of an optional package: where it is not installed, the error says how to get it."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtra(extra, package) from error
+
+
 class SolverError(SfumatoError):
     """A linear program that could not be brought to an answer."""
 

@@ -33,7 +33,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.arguments import items
-from sfumato.errors import InvalidInput, Mismatch, MissingExtra, few, shown
+from sfumato.errors import InvalidInput, Mismatch, few, needs, shown
 
 if TYPE_CHECKING:  # an extra
     import pandas
@@ -324,8 +324,6 @@ def _pandas_index(labels: Axis) -> Any:
 
 
 def _pandas() -> Any:
-    try:
+    with needs("pandas", "pandas"):
         import pandas
-    except ImportError as error:
-        raise MissingExtra("pandas", "pandas") from error
     return pandas

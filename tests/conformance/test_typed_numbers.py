@@ -301,7 +301,7 @@ def _both(privacy: Any) -> Any:
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    """Every public function, class and method, once."""
+    """Every public function and class once, and its methods, those of its bases in the package too."""
     seen: set[int] = set()
     for room in ROOMS:
         module = importlib.import_module(f"sfumato{room}")
@@ -312,7 +312,8 @@ def public() -> Iterator[tuple[str, Any]]:
             seen.add(id(value))
             yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', name)}", value
             if inspect.isclass(value):
-                for key in vars(value):
+                ours = [base for base in value.__mro__ if base.__module__.startswith("sfumato")]
+                for key in dict.fromkeys(key for base in ours for key in vars(base)):
                     member = getattr(value, key)
                     if callable(member) and (not key.startswith("_") or key == "__call__"):
                         yield f"{value.__module__}.{value.__qualname__}.{key}", member

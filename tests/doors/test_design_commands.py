@@ -212,7 +212,7 @@ def test_refusals_are_one_line_and_leave_nothing(folder: Path, failing: Failing)
 def test_a_figure_that_cannot_be_drawn_is_refused_before_the_work(
     folder: Path, failing: Failing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sfumato.cli.points.find_spec", lambda name: None)
+    monkeypatch.setattr("sfumato.report.figure.find_spec", lambda name: None)
     status, said = failing("curve", "survey.toml", "--epsilons", "1", "-o", "curve.png")
     assert (status, said) == (2, "sfumato: kaleido is not installed: pip install 'sfumato[figures]'")
 

@@ -6,8 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.design.comparison import compare_known
-from sfumato.report.comparison import comparison_figure
-from sfumato.report.comparison_survey import survey_figure
+from sfumato.report.comparison import comparison_figure, survey_figure
 from sfumato.report.figure import write
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sfumato.certify import kernel
 from sfumato.certify.certificate import (
     Certificate,
     Section,
-    index_section,
+    dual_header,
     integer_section,
     is_short_text,
     notes_to_json,
@@ -97,14 +95,10 @@ def claim_header(claim: CoordinateClaim, sections: dict[str, Section]) -> dict[s
 def _claims(claim: BoxClaim, sections: dict[str, Section]) -> dict[str, Any]:
     claims, bound = claim_header(claim, sections), claim.bound
     if bound is not None:
-        claims |= {"bound": str(bound.value), "bound_parts": list(bound.parts), "dual_unit": str(bound.dual.unit)}
+        claims |= {**dual_header(bound.value, bound.dual, sections), "bound_parts": list(bound.parts)}
         if max(bound.strides, default=1) > 1:
             claims["bound_strides"] = list(bound.strides)
         sections["splits"] = Section(1, bytes(bound.splits))
-        sections["dual"] = integer_section(np.asarray(bound.dual.values))
-        ends = ("from", bound.dual.first), ("to", bound.dual.second), ("action", bound.dual.action)
-        for name, part in ends:
-            sections[f"dual_{name}"] = index_section(part)
     return claims
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify import kernel
 from sfumato.certify.label_json import label_to_json
-from sfumato.certify.mechanism import Claim, Mechanism, SharesClaim
+from sfumato.certify.mechanism import Claim, Dual, Mechanism, SharesClaim
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, common_denominator, is_exact
@@ -229,10 +229,7 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
             for ceiling, unit in zip(claim.ceilings, units, strict=True)
         ]
     if claim.bound is not None and claim.dual is not None:
-        claims |= {"bound": str(claim.bound), "dual_unit": str(claim.dual.unit)}
-        sections["dual"] = integer_section(np.asarray(claim.dual.values))
-        for name, part in (("from", claim.dual.first), ("to", claim.dual.second), ("action", claim.dual.action)):
-            sections[f"dual_{name}"] = index_section(part)
+        claims |= dual_header(claim.bound, claim.dual, sections)
         if claim.priors:
             sections["mixture"] = integer_section(np.array(claim.mixture, dtype=object))
         if claim.ceilings:
@@ -240,6 +237,14 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
             prices = [free if ceiling.prices is None else ceiling.prices for ceiling in claim.ceilings]
             sections["ceiling_prices"] = integer_section(np.concatenate(prices))
     return claims
+
+
+def dual_header(bound: Fraction, dual: Dual, sections: dict[str, Section]) -> dict[str, Any]:
+    """What a claim says of a bound; the numbers that prove it become sections."""
+    sections["dual"] = integer_section(np.asarray(dual.values))
+    for name, part in (("from", dual.first), ("to", dual.second), ("action", dual.action)):
+        sections[f"dual_{name}"] = index_section(part)
+    return {"bound": str(bound), "dual_unit": str(dual.unit)}
 
 
 def _shares_claims(claim: SharesClaim, sections: dict[str, Section]) -> dict[str, Any]:

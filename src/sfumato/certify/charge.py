@@ -28,8 +28,10 @@ import numpy as np
 
 from sfumato.certify.amounts import Amount, amount
 from sfumato.certify.label_json import label_to_json
+from sfumato.draws.noise import Rate
 from sfumato.draws.rounding import rounding_identity
 from sfumato.errors import InvalidInput, shown
+from sfumato.numbers import Array
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import METRICS, Box
 from sfumato.spaces.finite import FiniteSpace
@@ -157,21 +159,13 @@ GREAT_CIRCLE = "great circle"
 """The distance of places on the Earth, as a promise about coordinates names it."""
 
 
-def box_charge(mechanism: BoxMechanism) -> Charge:
-    """The charge of a mechanism for coordinates: ε for a unit of a norm, or of great circles, whatever its box is."""
-    labels = json.dumps([label_to_json(y) for y in mechanism.outputs]).encode()
-    return _about_points(mechanism, sha(labels, rounding_identity(mechanism.axes, mechanism.weights, mechanism.total)))
+def points_charge(mechanism: BoxMechanism | BoxNoise, rule: list[Any], table: Array) -> Charge:
+    """The charge of a mechanism for coordinates: ε for a unit of a norm, or of great circles, whatever its box is.
 
-
-def noise_charge(mechanism: BoxNoise) -> Charge:
-    """The same for noise that is the same everywhere in a box, whose outputs are never listed."""
-    rule = json.dumps(["noise", list(mechanism.reach), str(mechanism.floor)]).encode()
-    table = mechanism.table.reshape(1, -1)
-    return _about_points(mechanism, sha(rule, rounding_identity(mechanism.axes, table, mechanism.total)))
-
-
-def _about_points(mechanism: BoxMechanism | BoxNoise, noise: str) -> Charge:
+    ``rule`` is JSON that names its outputs, listed or not, and ``table`` holds the integers that follow the rounding.
+    """
     box, text = mechanism.box, rate_text(mechanism.privacy)
+    noise = sha(json.dumps(rule).encode(), rounding_identity(mechanism.axes, table, mechanism.total))
     return Charge(f"coordinates, {_norm(box)}", box.unit, box_metric(box), text, mechanism.proof.digest, noise)
 
 
@@ -206,8 +200,8 @@ def rule_charge(name: str, metric: list[Any], text: str, rule: list[Any]) -> Cha
     return Charge(name, "", digest, text, noise, noise)
 
 
-def rate_text(privacy: PrivacyType) -> str:
-    """ε or α of a privacy type, as a ledger keeps it."""
+def rate_text(privacy: PrivacyType | Rate) -> str:
+    """ε or α of a privacy type or of noise, as a ledger keeps it."""
     return f"epsilon {privacy.epsilon}" if privacy.alpha is None else f"alpha {privacy.alpha}"
 
 

@@ -18,20 +18,19 @@ import sfumato
 from sfumato.arguments import integer, items
 from sfumato.certify.box_certificate import box_certificate, claimed_loss, rounding_in
 from sfumato.certify.certificate import Certificate
-from sfumato.certify.charge import Charge, box_charge
-from sfumato.certify.decide import Checker, decide
-from sfumato.certify.file import indices_of, table_of, to_be_checked
-from sfumato.certify.label_json import label_from_json
-from sfumato.certify.mechanism import Dual, Mechanism, Proof
+from sfumato.certify.charge import Charge, points_charge
+from sfumato.certify.decide import Checker, decide, raise_refusal
+from sfumato.certify.file import dual_of, table_of, to_be_checked
+from sfumato.certify.label_json import label_from_json, label_to_json
+from sfumato.certify.mechanism import Dual, Mechanism, Proof, compact
 from sfumato.certify.protocol import Domain, no_table
 from sfumato.channels.prior import Prior
 from sfumato.draws.alias import alias_tables
 from sfumato.draws.rounding import Reach, RoundingAxis, RoundingPlan, rounding_axis
-from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, PrivacyViolation, expect, shown
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, expect, shown
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.numbers import Array, Number, as_written, exact
 from sfumato.privacy.rates import box_rate
-from sfumato.privacy.satisfaction import Violation
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.spaces.box import Box
 from sfumato.spaces.earth import accepted
@@ -173,7 +172,7 @@ class BoxMechanism(CoordinateMechanism):
 
     def as_charge(self) -> Charge:
         """What a ledger adds up: a promise about coordinates."""
-        return box_charge(self)
+        return points_charge(self, [label_to_json(y) for y in self.outputs], self.weights)
 
     def __repr__(self) -> str:
         lattice = " × ".join(map(str, self.rounding.shape))
@@ -261,10 +260,7 @@ def prove_on_box(
     written = box_certificate(privacy, checked, rounding, halvings, labels, table, total, claim, provenance)
     verdict = decide(*to_be_checked(written), checker)
     if not verdict:
-        found = verdict.witness
-        if not isinstance(found, Violation):
-            raise InvalidChannel(verdict.reason)
-        raise PrivacyViolation(verdict.reason, found.pair, found.output, found.ratio, found.bound)
+        raise_refusal(verdict)
     return BoxMechanism(
         privacy, checked, rounding, halvings, labels, table, total, verdict.witness, claim, provenance or {}
     )
@@ -284,9 +280,7 @@ def _weights(weights: Any, rows: int) -> Array:
         raise InvalidChannel("weights must be non-negative integers")
     if (table < 0).any() or not int(table.max()):
         raise InvalidChannel("weights must be non-negative integers, and not all of them 0")
-    table = np.array(table, dtype=np.int64 if int(table.max()) < 2**62 else object)
-    table.flags.writeable = False
-    return table
+    return compact(table)
 
 
 def _as_label(output: Any, box: Box) -> Any:
@@ -302,27 +296,21 @@ def _as_label(output: Any, box: Box) -> Any:
 def box_mechanism(header: dict[str, Any], sections: dict[str, bytes], proof: Proof) -> BoxMechanism:
     """The mechanism that a file about coordinates describes, which has been proved."""
     promise, shape = header["promise"], (len(header["secrets"]), len(header["outputs"]))
-    try:
-        rounding = rounding_in(header)
-        weights = _weights(table_of(sections["weights"], header["widths"]["weights"], shape), shape[0])
-        outputs = tuple(label_from_json(label) for label in header["outputs"])
-        return BoxMechanism(
-            PrivacyType(rounding.box, promise["epsilon"], promise["alpha"]), promise["rate"], rounding,
-            header["lattice"]["halvings"], outputs, weights, header["total"], proof,
-            _claim(header, sections, rounding.box) if header["claims"] else None, header.get("provenance") or {},
-        )  # fmt: skip
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-        raise InvalidFile(f"the file describes no mechanism: {str(error)[:300]}") from error
+    rounding = rounding_in(header)
+    weights = _weights(table_of(sections["weights"], header["widths"]["weights"], shape), shape[0])
+    outputs = tuple(label_from_json(label) for label in header["outputs"])
+    return BoxMechanism(
+        PrivacyType(rounding.box, promise["epsilon"], promise["alpha"]), promise["rate"], rounding,
+        header["lattice"]["halvings"], outputs, weights, header["total"], proof,
+        _claim(header, sections, rounding.box) if header["claims"] else None, header.get("provenance") or {},
+    )  # fmt: skip
 
 
 def _claim(header: dict[str, Any], sections: dict[str, bytes], box: Box) -> BoxClaim:
     claims, bound = header["claims"], None
     if "bound" in claims:
-        first, second, action = indices_of(sections, "dual_from", "dual_to", "dual_action")
-        values = table_of(sections["dual"], header["widths"]["dual"], (len(first),))
-        dual = Dual(first, second, action, values, claims["dual_unit"])
-        strides = tuple(claims["bound_strides"])
-        bound = BoxBound(claims["bound"], tuple(claims["bound_parts"]), bytes(sections["splits"]), dual, strides)
+        parts, strides = tuple(claims["bound_parts"]), tuple(claims["bound_strides"])
+        bound = BoxBound(claims["bound"], parts, bytes(sections["splits"]), dual_of(header, sections), strides)
     return BoxClaim(*claimed_loss(header, sections, box), bound)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, prod
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from sfumato.arguments import one_of
 from sfumato.certify import kernel, twin, twin_box, twin_claims
 from sfumato.certify.label_json import label_from_json
 from sfumato.certify.mechanism import Proof
-from sfumato.errors import InvalidFile
+from sfumato.errors import InvalidChannel, InvalidFile, PrivacyViolation
 from sfumato.numbers import float_above
 from sfumato.privacy.satisfaction import Violation
 from sfumato.verdict import Verdict, fails, holds
@@ -70,6 +70,14 @@ def decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, chec
     if not proof.pairs and not proof.events and proof.open:
         return holds(f"nothing is promised: no two secrets have a finite distance; {proof}", proof)
     return holds(f"proved: {proof}", proof)
+
+
+def raise_refusal(verdict: Verdict) -> NoReturn:
+    """The error that a verdict against a mechanism is to who wanted to have one."""
+    found = verdict.witness
+    if not isinstance(found, Violation):
+        raise InvalidChannel(verdict.reason)
+    raise PrivacyViolation(verdict.reason, found.pair, found.output, found.ratio, found.bound)
 
 
 def _is_large(header: dict[str, Any], sections: dict[str, bytes]) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import squareform
 
 from sfumato.arguments import file_path, quoted
 from sfumato.certify import kernel
@@ -34,6 +35,7 @@ from sfumato.privacy.predicates_curves import Growth
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.cells import ground_from_json
+from sfumato.spaces.constructors import lengths_of
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, path_metric
 from sfumato.threads import on_threads
@@ -88,9 +90,8 @@ def _by_places(written: Certificate) -> Certificate:
         return written
     first, second = np.triu_indices(len(cells), 1)
     apart = np.abs(cells.astype(np.int64)[first] - cells.astype(np.int64)[second])
-    found = {"euclidean": (apart**2).sum(axis=1), "manhattan": apart.sum(axis=1), "chebyshev": apart.max(axis=1)}
     for norm, form in kernel.NORMS.items():
-        if form == metric["form"] and np.array_equal(found[norm].astype(np.uint64), distances):
+        if form == metric["form"] and np.array_equal(lengths_of(apart.T, norm).astype(np.uint64), distances):
             kept = {name: section for name, section in sections.items() if name != "distances"}
             about = {**header, "version": kernel.BOX_VERSION, "metric": {**metric, "source": "places", "norm": norm}}
             return Certificate(about, {**kept, "places": index_section(cells.astype(np.int64))})
@@ -150,19 +151,15 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes], s
 
 def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
     """The parts of the mechanism that a file describes."""
-    n, m = len(header["secrets"]), len(header["outputs"])
-    try:
-        space = _space(header, sections)
-        return {
-            "weights": table_of(sections["weights"], header["widths"]["weights"], (n, m)),
-            "privacy": PrivacyType(space, header["promise"]["epsilon"], header["promise"]["alpha"]),
-            "outputs": tuple(label_from_json(label) for label in header["outputs"]),
-            "claim": _claimed(header, sections, space),
-            "provenance": header.get("provenance") or {},
-            "events": _events(header, sections),
-        }
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-        raise InvalidFile(f"the file describes no mechanism: {str(error)[:300]}") from error
+    n, m, space = len(header["secrets"]), len(header["outputs"]), _space(header, sections)
+    return {
+        "weights": table_of(sections["weights"], header["widths"]["weights"], (n, m)),
+        "privacy": PrivacyType(space, header["promise"]["epsilon"], header["promise"]["alpha"]),
+        "outputs": tuple(label_from_json(label) for label in header["outputs"]),
+        "claim": _claimed(header, sections, space),
+        "provenance": header.get("provenance") or {},
+        "events": _events(header, sections),
+    }
 
 
 def _space(header: dict[str, Any], sections: dict[str, bytes]) -> FiniteSpace:
@@ -185,14 +182,11 @@ def _space(header: dict[str, Any], sections: dict[str, bytes]) -> FiniteSpace:
 
 
 def _table_structure(n: int, upper: Distances, sections: dict[str, bytes]) -> Structure:
-    table = np.zeros((n, n), dtype=upper.values.dtype)
-    triangle = np.triu_indices(n, 1)
-    table[triangle] = upper.values
+    distances = Distances(upper.form, squareform(upper.values), upper.unit)
     via = np.full((n, n), -1, dtype=np.int32)
     if "via" in sections:
-        via[triangle] = np.frombuffer(sections["via"], dtype="<u4").astype(np.int32)  # NOWHERE wraps to -1
-        via = np.maximum(via, via.T)
-    distances = Distances(upper.form, table + table.T, upper.unit)
+        via = squareform(np.frombuffer(sections["via"], dtype="<u4").astype(np.int32))  # NOWHERE wraps to -1
+        np.fill_diagonal(via, -1)
     return Structure(lambda: distances, midpoints=lambda: via)
 
 
@@ -200,29 +194,28 @@ def _claimed(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSp
     if not header["claims"]:
         return None
     given = tuple(Prior(space, shares_of(counts)) for counts in kernel.priors_of(header, sections))
+    prior, mixture = given[0], ()
+    if "mixture" in sections:
+        mixture = tuple(table_of(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist())
+        prior = Prior(space, shares_of(kernel.mixed_prior(header, sections)[0]))
+    several = header["claims"]["criterion"] == "worst prior"
     kind = _shares_claim if header["claims"]["kind"] == "shares" else _claim
-    return kind(header, sections, space, given)
+    return kind(header, sections, space, prior=prior, priors=given if several else (), mixture=mixture)
 
 
-def _shares_claim(
-    header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace, given: tuple[Prior, ...]
-) -> SharesClaim:
-    claims, several = header["claims"], header["claims"]["criterion"] == "worst prior"
-    rows = table_of_floats(sections["workload"], len(space))
+def _shares_claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace, **under: Any) -> SharesClaim:
+    claims, rows = header["claims"], table_of_floats(sections["workload"], len(space))
     matrix = (
         rows if claims["workload_unit"] == 1 else [[Fraction(v) * claims["workload_unit"] for v in r] for r in rows]
     )
     dual = prices = None
     if "bound" in claims:
-        dual, prices = (table_of_floats(sections[f"share_{part}"], len(space)) for part in ("dual", "prices"))
-    mixture = (
-        tuple(table_of(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist()) if several else ()
-    )
-    prior = Prior(space, shares_of(kernel.mixed_prior(header, sections)[0])) if several else given[0]
+        dual = table_of_floats(sections["share_dual"], len(space))
+        prices = table_of_floats(sections["share_prices"], len(space))[0]
+    asked = named_again(matrix, claims["workload_name"], space)
     return SharesClaim(
-        prior, named_again(matrix, claims["workload_name"], space), claims["loss"], claims.get("bound"), dual,
-        None if prices is None else prices[0], given if several else (), mixture,
-    )  # fmt: skip
+        workload=asked, value=claims["loss"], bound=claims.get("bound"), dual=dual, prices=prices, **under
+    )
 
 
 def table_of_floats(section: bytes, n: int) -> NDArray[np.float64]:
@@ -230,22 +223,16 @@ def table_of_floats(section: bytes, n: int) -> NDArray[np.float64]:
     return np.frombuffer(section, dtype="<f8").astype(np.float64).reshape(-1, n)
 
 
-def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace, given: tuple[Prior, ...]) -> Claim:
-    claims, n = header["claims"], len(space)
+def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace, **under: Any) -> Claim:
+    claims, ceilings, n = header["claims"], header["claims"]["ceilings"], len(space)
     actions = tuple(label_from_json(label) for label in claims["actions"])
     loss = _loss(sections["loss"], claims["loss_unit"], actions, space, claims["loss_name"])
     remap = tuple(indices_of(sections, "remap")[0].tolist())
     bound, dual, prices = claims.get("bound"), None, None
-    ceilings, mixture, several = claims["ceilings"], (), claims["criterion"] == "worst prior"
     if bound is not None:
-        first, second, action = indices_of(sections, "dual_from", "dual_to", "dual_action")
-        values = table_of(sections["dual"], header["widths"]["dual"], (len(first),))
-        dual = Dual(first, second, action, values, claims["dual_unit"], *_event_dual(header, sections))
-        if several:
-            mixture = tuple(table_of(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist())
+        dual = dual_of(header, sections)
         if ceilings:
             prices = table_of(sections["ceiling_prices"], header["widths"]["ceiling_prices"], (len(ceilings), n))
-    prior = Prior(space, shares_of(kernel.mixed_prior(header, sections)[0])) if mixture else given[0]
     each = len(sections["loss"])
     kept = tuple(
         Ceiling(
@@ -255,8 +242,17 @@ def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpac
         )
         for k, ceiling in enumerate(ceilings)
     )
-    priors = given if several else ()
-    return Claim(prior, loss, remap, claims["loss"], bound, dual, claims["criterion"], priors, mixture, kept)
+    return Claim(
+        loss=loss, remap=remap, value=claims["loss"], bound=bound, dual=dual, criterion=claims["criterion"],
+        ceilings=kept, **under,
+    )  # fmt: skip
+
+
+def dual_of(header: dict[str, Any], sections: dict[str, bytes]) -> Dual:
+    """The numbers that prove a bound."""
+    first, second, action = indices_of(sections, "dual_from", "dual_to", "dual_action")
+    values = table_of(sections["dual"], header["widths"]["dual"], (len(first),))
+    return Dual(first, second, action, values, header["claims"]["dual_unit"], *_event_dual(header, sections))
 
 
 def shares_of(counts: list[int]) -> list[Fraction]:
@@ -277,7 +273,7 @@ def _events(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[EventPr
 
 
 def _event_dual(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[Array, ...]:
-    if not header["events"]:
+    if "event_dual" not in sections:
         return ()
     width = header["widths"]["event_dual"]
     return *indices_of(sections, "event_dual_pair", "event_dual_action"), table_of(

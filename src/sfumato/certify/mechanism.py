@@ -30,6 +30,14 @@ Criterion = Literal["expected", "worst secret", "worst prior"]
 _LARGEST_EXACT = 2**18  # Entries of the largest channel of fractions, half a second to build.
 
 
+def compact(weights: Array) -> Array:
+    """int64 where the numbers fit, Python integers beyond; read-only either way."""
+    largest = max(int(weights.max()), 1)
+    result = np.array(weights, dtype=np.int64 if largest < 2**62 else object)
+    result.flags.writeable = False
+    return result
+
+
 @dataclass(frozen=True, eq=False)
 class Dual:
     """Numbers Z ≥ 0 that prove a lower bound: ``values[k] · unit`` on the constraint

@@ -22,7 +22,7 @@ from sfumato.arguments import integer
 from sfumato.certify import kernel
 from sfumato.certify.box_certificate import box_of, claim_header, claimed_loss, coordinates_certificate
 from sfumato.certify.certificate import Certificate, index_section, integer_section
-from sfumato.certify.charge import Charge, noise_charge
+from sfumato.certify.charge import Charge, points_charge
 from sfumato.certify.coordinates import CoordinateClaim, CoordinateMechanism, as_point, rounding_axes
 from sfumato.certify.decide import decide
 from sfumato.certify.file import indices_of, table_of, to_be_checked
@@ -31,7 +31,7 @@ from sfumato.channels.prior import Prior
 from sfumato.draws.alias import alias_tables
 from sfumato.draws.offsets import OffsetPlan
 from sfumato.draws.plans import Tuples
-from sfumato.errors import InvalidFile, InvalidInput, NotSupported, PrivacyViolation
+from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.rates import box_rate
@@ -118,7 +118,7 @@ class BoxNoise(CoordinateMechanism):
 
     def as_charge(self) -> Charge:
         """What a ledger adds up: a promise about coordinates."""
-        return noise_charge(self)
+        return points_charge(self, ["noise", list(self.reach), str(self.floor)], self.table.reshape(1, -1))
 
     def as_certificate(self) -> Certificate:
         """Header and sections for the kernel, claim and provenance included."""
@@ -156,37 +156,19 @@ class BoxNoise(CoordinateMechanism):
             raise NotSupported(f"a density on {prod(shape)} outputs", ["probability(point, output) for one of them"])
         rows = self.rounding.weights(as_point(point, self.box))
         q = lcm(*(share.denominator for share in rows.values()))
-        weights = np.sum([self._row(v) * (share * q).numerator for v, share in rows.items()], axis=0)
+        table, floor = self.table, self.floor
+        weights = np.sum([noise_row(table, floor, shape, v) * int(share * q) for v, share in rows.items()], axis=0)
         return Prior(tuple(self.outputs), object_array([Fraction(int(w), q * self.total) for w in weights.ravel()]))
-
-    def _row(self, v: int) -> Array:
-        """The weights of all outputs at a lattice point, one axis for each of the box."""
-        return noise_row(self.table, self.floor, self.rounding.shape, v)
 
 
 def noise_row(table: Array, floor: int, shape: tuple[int, ...], v: int) -> Array:
     """The weights of all outputs at lattice point number v: offsets added, what leaves the box moved to its border."""
-    row = whole_table(table)
-    counts = object_array([floor]).reshape((1,) * len(shape))
-    for axis, (start, n) in enumerate(zip(np.unravel_index(v, shape), shape, strict=True)):
-        reach = table.shape[axis] - 1
-        row = _moved_inside(np.moveaxis(row, axis, 0), int(start) - reach, n, axis)
-        extended = object_array([reach + 1, *[1] * (n - 2), reach + 1] if n > 1 else [2 * reach + 1])
-        counts = counts * extended.reshape([-1 if i == axis else 1 for i in range(len(shape))])
-    return np.asarray(row + counts)
-
-
-def _moved_inside(rows: Array, first: int, n: int, axis: int) -> Array:
-    """Rows from place ``first`` on, added up in places 0, …, n − 1; places beyond count for the nearest."""
-    result = np.zeros((n, *rows.shape[1:]), dtype=object)
-    low, high = min(max(-first, 0), len(rows)), max(min(n - first, len(rows)), 0)
-    if low < high:
-        result[first + low : first + high] = rows[low:high]
-    if low:
-        result[0] += rows[: min(low, len(rows))].sum(axis=0)
-    if high < len(rows):
-        result[n - 1] += rows[max(high, 0) :].sum(axis=0)
-    return np.moveaxis(result, 0, axis)
+    extended = np.full([n + 2 * side - 2 for n, side in zip(shape, table.shape, strict=True)], floor, dtype=object)
+    starts = zip(np.unravel_index(v, shape), table.shape, strict=True)
+    extended[tuple(slice(start, start + 2 * side - 1) for start, side in starts)] += whole_table(table)
+    for axis, (n, side) in enumerate(zip(shape, table.shape, strict=True)):
+        extended = np.add.reduceat(extended, [0, *range(side, side + n - 1)], axis=axis)
+    return extended
 
 
 def whole_table(table: Array) -> Array:
@@ -272,12 +254,11 @@ def floor_log2(value: Fraction) -> int:
 
 def noise_total(table: Array, floor: int, rounding: Rounding) -> int:
     """Σ g over all offsets + floor · number of extended outputs."""
-    signs = np.ones(1, dtype=object)
-    for side in table.shape:
-        signs = np.multiply.outer(signs, object_array([1, *[2] * (side - 1)]))
-    outputs = prod(n + 2 * (side - 1) for n, side in zip(rounding.shape, table.shape, strict=True))
-    mass: int = (signs[0] * table).sum()
-    return mass + floor * int(outputs)
+    outputs = prod(n + 2 * (int(side) - 1) for n, side in zip(rounding.shape, table.shape, strict=True))
+    mass: Any = table.astype(object)  # the sum may be longer than a word
+    for _ in table.shape:  # along one axis after the other, all offsets but 0 have two signs
+        mass = mass[0] + 2 * mass[1:].sum(axis=0)
+    return int(mass) + floor * outputs
 
 
 def noise_certificate(
@@ -312,19 +293,16 @@ def noise_certificate(
 def box_noise(header: dict[str, Any], sections: dict[str, bytes], proof: Proof) -> BoxNoise:
     """The noise that a file about coordinates describes, which has been proved."""
     promise, noise, claims = header["promise"], header["noise"], header["claims"]
-    try:
-        box = box_of(header)
-        parts = [n // cells for n, cells in zip(noise["cells"], box.shape, strict=True)]
-        shape = tuple(r + 1 for r in noise["reach"])
-        table = table_of(sections["weights"], header["widths"]["weights"], (prod(shape), 1))
-        stated = _claim(header, sections, box) if claims else None
-        return BoxNoise(
-            PrivacyType(box, promise["epsilon"], promise["alpha"]), promise["rate"], rounding_of(box, parts),
-            noise["halvings"], _integers(table.reshape(shape).tolist(), box.dimension), noise["floor"],
-            header["total"], proof, stated, header.get("provenance") or {},
-        )  # fmt: skip
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-        raise InvalidFile(f"the file describes no noise: {str(error)[:300]}") from error
+    box = box_of(header)
+    parts = [n // cells for n, cells in zip(noise["cells"], box.shape, strict=True)]
+    shape = tuple(r + 1 for r in noise["reach"])
+    table = table_of(sections["weights"], header["widths"]["weights"], shape)
+    stated = _claim(header, sections, box) if claims else None
+    return BoxNoise(
+        PrivacyType(box, promise["epsilon"], promise["alpha"]), promise["rate"], rounding_of(box, parts),
+        noise["halvings"], _integers(table.tolist(), box.dimension), noise["floor"], header["total"], proof, stated,
+        header.get("provenance") or {},
+    )  # fmt: skip
 
 
 def _claim(header: dict[str, Any], sections: dict[str, bytes], box: Box) -> NoiseClaim:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.spatial.distance import squareform
 
 from sfumato.certify import kernel
 from sfumato.certify.exponentials import factors_below
@@ -22,19 +23,6 @@ from sfumato.threads import on_threads
 
 LARGEST_WEIGHT = 2**62 - 1
 """Totals up to this are for the twin; larger ones only for the kernel."""
-
-
-@njit(cache=True, nogil=True)
-def _row_sums(weights):  # type: ignore[no-untyped-def]
-    """Sums of the lower and of the upper halves of words: up to 2^32 weights could wrap around in one sum."""
-    sums = np.zeros((len(weights), 2), np.uint64)
-    for x in range(len(weights)):
-        low, high = np.uint64(0), np.uint64(0)
-        for weight in weights[x]:
-            low += weight & np.uint64(0xFFFFFFFF)
-            high += weight >> np.uint64(32)
-        sums[x, 0], sums[x, 1] = low, high
-    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -76,8 +64,8 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
     width = header["widths"]["weights"]
     weights = np.frombuffer(sections["weights"], dtype=f"<u{width}").reshape(n, m).astype(np.uint64, copy=False)
-    halves = np.concatenate(on_threads(lambda start, stop: _row_sums(weights[start:stop]), n)).tolist()
-    if any(low + (high << 32) != total for low, high in halves):
+    # a sum that is too large may wrap around at 2^64 to the right one, and is then too large in floats as well
+    if (weights.sum(axis=1) != total).any() or (weights.sum(axis=1, dtype=np.float64) > 2.0**63).any():
         kernel.check_sums(header, sections)  # which names the row
     first, second, values, implied = _pairs(header, sections, n)
     p, q = factors_below(header["promise"], header["metric"], values, total)
@@ -127,14 +115,9 @@ def edges_of(sections: dict[str, bytes], n: int) -> NDArray[np.int64]:
 
 
 def _check_chains(form: Form, values: NDArray[Any], via: NDArray[Any], implied: NDArray[np.bool_], n: int) -> None:
-    table: NDArray[Any] = np.zeros((n, n), dtype=np.float64 if form is Form.FLOAT else np.int64)
-    chain = np.full((n, n), -1, dtype=np.int64)
-    upper = np.triu_indices(n, 1)
     if form is not Form.FLOAT:
         values = np.where(values == np.uint64(kernel.UNBOUNDED), INFINITE, values).astype(np.int64)
-    table[upper] = values
-    table = table + table.T
-    chain[upper] = np.where(implied, via.astype(np.int64), -1)
+    table, chain = squareform(values), squareform(np.where(implied, via.astype(np.int64), -1))
     infinite = np.inf if form is Form.FLOAT else INFINITE
     broken = on_threads(lambda start, stop: _broken_chain(form.code, table, chain, infinite, start, stop, n), n)
     for place in broken:

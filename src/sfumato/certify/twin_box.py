@@ -64,7 +64,7 @@ def check(header: Terms, sections: Sections) -> Terms:
         return kernel.check(header, sections)
     if "loss" in header["claims"]:
         try:
-            proved["loss"] = _check_loss(header, sections)
+            proved["loss"] = kernel.claimed_loss(header, box_loss(header, sections))
         except TooLong:
             proved["loss"] = kernel.check_box_loss(header, sections)
     if "bound" in header["claims"]:
@@ -219,10 +219,6 @@ def _first_steep(  # type: ignore[no-untyped-def]
 
 
 # ----------------------------------------------------------------- the loss
-
-
-def _check_loss(header: Terms, sections: Sections) -> Fraction:
-    return kernel.claimed_loss(header, box_loss(header, sections))
 
 
 def box_loss(header: Terms, sections: Sections) -> Fraction:

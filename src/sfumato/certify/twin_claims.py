@@ -236,8 +236,9 @@ def proved_bound(header: Terms, sections: Sections) -> Fraction:
         raise TooLong
     unit = Fraction(claims["dual_unit"]) / (1 << (_GRAIN + finer))
     scaled = [(table, *_rounded(weights, of_part / unit)) for table, weights, of_part in parts]
-    # a reduced cost is a sum of all of these
-    if (longest << finer) + sum(_largest_product(table, above) for table, _, above in scaled) > LARGEST:
+    # a reduced cost is a sum of all of these, and of products of coefficients, none negative, with numbers of tables
+    shifts = [_FRACTION + 1 + table.highest - table.lowest for table, _, _ in scaled]
+    if (longest << finer) + sum(max(one[2]) << by for one, by in zip(scaled, shifts, strict=True)) > LARGEST:
         raise TooLong
     least = _least_reduced(gaining, spending, factors, scaled, n, finer)
     return sum(least) * unit - paid
@@ -247,11 +248,6 @@ def _rounded(weights: list[int], unit: Fraction) -> tuple[list[int], list[int]]:
     """weight · unit, rounded down and up."""
     products = [weight * unit.numerator for weight in weights]
     return [p // unit.denominator for p in products], [-(-p // unit.denominator) for p in products]
-
-
-def _largest_product(table: _Doubles, above: list[int]) -> int:
-    """What no product of a coefficient, which is not negative, and a number of the table exceeds."""
-    return max(above) << (_FRACTION + 1 + table.highest - table.lowest)
 
 
 def _duals(header: Terms, sections: Sections, n: int, actions: int) -> tuple[_Duals, _Duals, NDArray[np.uint64], int]:

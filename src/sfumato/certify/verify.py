@@ -12,13 +12,13 @@ from sfumato.arguments import items
 from sfumato.certify import kernel, twin_claims
 from sfumato.certify.certificate import Certifiable, Certificate, certificate, certificate_of
 from sfumato.certify.coordinates import box_mechanism
-from sfumato.certify.decide import Checker, decide
+from sfumato.certify.decide import Checker, decide, raise_refusal
 from sfumato.certify.file import parts_of, read, to_be_checked
-from sfumato.certify.mechanism import Claim, Mechanism, SharesClaim
+from sfumato.certify.mechanism import Claim, Mechanism, SharesClaim, compact
 from sfumato.certify.noise import box_noise
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, PrivacyViolation, advice, expect, shown
+from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, advice, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.numbers import Array, common_denominator, floats
@@ -81,7 +81,7 @@ def prove(
     written = certificate(privacy, labels, weights, total, claim, provenance, events)
     verdict = decide(*to_be_checked(written), checker)
     if not verdict:
-        _raise(verdict)
+        raise_refusal(verdict)
     return Mechanism(privacy, labels, weights, total, verdict.witness, claim, provenance or {}, events)
 
 
@@ -127,13 +127,18 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Any:
     if not verdict:
         if not isinstance(verdict.witness, Violation):
             raise InvalidFile(f"{path}: {verdict.reason}")
-        _raise(verdict)
-    if "noise" in header:
-        return box_noise(header, sections, verdict.witness)
-    if header["promise"]["kind"] == kernel.COORDINATES:
-        return box_mechanism(header, sections, verdict.witness)
-    parts = parts_of(header, sections)
-    return Mechanism(**parts | {"weights": _compact(parts["weights"])}, total=header["total"], proof=verdict.witness)
+        raise_refusal(verdict)
+    try:
+        if "noise" in header:
+            return box_noise(header, sections, verdict.witness)
+        if header["promise"]["kind"] == kernel.COORDINATES:
+            return box_mechanism(header, sections, verdict.witness)
+        parts = parts_of(header, sections)
+        parts["weights"] = compact(parts["weights"])
+        return Mechanism(**parts, total=header["total"], proof=verdict.witness)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        what = "noise" if "noise" in header else "mechanism"
+        raise InvalidFile(f"the file describes no {what}: {str(error)[:300]}") from error
 
 
 def claim(prior: Prior, mechanism: Mechanism, loss: Loss) -> Mechanism:
@@ -180,7 +185,7 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
         if outputs is not None and label_tuple(outputs, "the outputs") != channel.outputs:
             raise Mismatch("outputs of the channel", channel.outputs, label_tuple(outputs, "the outputs"))
         weights, _ = common_denominator(channel.matrix)
-        return _compact(weights), channel.outputs
+        return compact(weights), channel.outputs
     named = column_names(channel) if outputs is None else outputs
     known = None if named is None else label_tuple(named, "the outputs")
     table = table_in_order(channel, privacy.space.labels, known, "the weights")
@@ -200,19 +205,4 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
     labels = tuple(range(weights.shape[1])) if known is None else known
     if len(labels) != weights.shape[1]:
         raise InvalidChannel(f"{weights.shape[1]} columns for {len(labels)} outputs")
-    return _compact(weights), labels
-
-
-def _compact(weights: Array) -> Array:
-    """int64 where the numbers fit, Python integers beyond; read-only either way."""
-    largest = max(int(weights.max()), 1)
-    result = np.array(weights, dtype=np.int64 if largest < 2**62 else object)
-    result.flags.writeable = False
-    return result
-
-
-def _raise(verdict: Verdict) -> None:
-    violation = verdict.witness
-    if not isinstance(violation, Violation):
-        raise InvalidChannel(verdict.reason)
-    raise PrivacyViolation(verdict.reason, violation.pair, violation.output, violation.ratio, violation.bound)
+    return compact(weights), labels

@@ -86,7 +86,10 @@ class Channel(Tabular):
         """The channel that discloses f(x)."""
         secrets = secrets_of(space)
         images = [answer_of(function, "the function of a channel", secret) for secret in secrets]
-        outputs = label_tuple(_distinct(images), "the outputs")
+        try:
+            outputs = label_tuple(list(dict.fromkeys(images)), "the outputs")
+        except TypeError as error:
+            raise InvalidChannel(f"outputs are labels, which must be hashable: {error}") from error
         matrix = np.array([[int(image == y) for y in outputs] for image in images])
         return cls(secrets, matrix, outputs)
 
@@ -130,13 +133,6 @@ class Channel(Tabular):
             return self
         matrix = fractions(self.matrix)
         return Channel(self.secrets, matrix / matrix.sum(axis=1)[:, None], self.outputs)
-
-
-def _distinct(images: list[Any]) -> list[Any]:
-    try:
-        return list(dict.fromkeys(images))
-    except TypeError as error:
-        raise InvalidChannel(f"outputs are labels, which must be hashable: {error}") from error
 
 
 def as_channel(value: Any) -> Channel:

@@ -106,7 +106,10 @@ def hyper(prior: Prior, channel: Channel) -> Hyper:
     weights = table.sum(axis=0)
     seen = np.flatnonzero(weights > 0)
     inners = divide(table[:, seen], weights[seen])
-    groups = _equal_columns(inners) if is_exact(inners) else _close_columns(floats(inners))
+    alike: dict[Any, list[int]] = {}
+    for k, column in enumerate(map(tuple, inners.T) if is_exact(inners) else _leaders(floats(inners))):
+        alike.setdefault(column, []).append(k)
+    groups = [np.array(group) for group in alike.values()]
     outer = [sum(weights[seen[group]]) for group in groups]
     centres = [
         inners[:, group[0]] if len(group) == 1 else divide(table[:, seen[group]].sum(axis=1), total)
@@ -120,15 +123,8 @@ def hyper(prior: Prior, channel: Channel) -> Hyper:
     )
 
 
-def _equal_columns(inners: Array) -> list[NDArray[np.int64]]:
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for k, column in enumerate(inners.T):
-        groups.setdefault(tuple(column), []).append(k)
-    return [np.array(group) for group in groups.values()]
-
-
-def _close_columns(inners: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Columns that agree up to rounding, found among neighbours on a fixed projection."""
+def _leaders(inners: NDArray[np.float64]) -> list[int]:
+    """For each column the first of those that agree with it up to rounding, found on a fixed projection."""
     n, m = inners.shape
     direction = np.cos(np.arange(n) * 1.37 + 0.3)  # any direction without symmetries will do
     shadow = direction @ inners
@@ -142,7 +138,4 @@ def _close_columns(inners: NDArray[np.float64]) -> list[NDArray[np.int64]]:
                 break
             if leader[other] == other and np.abs(inners[:, k] - inners[:, other]).max() <= _SAME_INNER:
                 leader[other] = k
-    groups: dict[int, list[int]] = {}
-    for k in range(m):
-        groups.setdefault(int(leader[k]), []).append(k)
-    return [np.array(group) for group in groups.values()]
+    return leader.tolist()

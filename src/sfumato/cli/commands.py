@@ -17,7 +17,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from sfumato.errors import Wording, speaking
+from sfumato.errors import BudgetExceeded, Wording, speaking
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,12 @@ class Command(_PlainFlags, TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        with speaking(shell_wording(self.params)):
-            return super().invoke(ctx)
+        try:
+            with speaking(shell_wording(self.params)):
+                return super().invoke(ctx)
+        except BudgetExceeded as error:  # which is no mistake: the ledger says no
+            typer.echo(f"sfumato: {error}", err=True)
+            raise typer.Exit(3) from None
 
 
 class Group(_PlainFlags, TyperGroup):

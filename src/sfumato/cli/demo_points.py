@@ -6,8 +6,6 @@ a fixed seed. So they may be drawn beside what is told of them, which no report 
 
 from __future__ import annotations
 
-import csv
-import io
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,6 +19,7 @@ import pyarrow as pa
 
 from sfumato.certify import kernel, save
 from sfumato.channels import Prior
+from sfumato.cli.options import write_csv
 from sfumato.cli.progress import standing
 from sfumato.design import design
 from sfumato.errors import PrivacyViolation
@@ -51,22 +50,29 @@ _SQUARE = 2  # km: the side of a square on the maps
 _FARTHEST = (1, 5, 10, 20)  # km up to which pairs are counted
 
 
-def bare_kernel(file: Path) -> tuple[int, list[str]]:
-    """Ask the kernel alone about a file: no packages, no site, one file. Its exit status, and what to print."""
-    command = [sys.executable, "-I", "-S", kernel.__file__, str(file)]
-    bare = subprocess.run(command, capture_output=True, text=True, check=False)
-    if bare.returncode:
-        raise PrivacyViolation(f"the bare kernel ended with status {bare.returncode}: {bare.stderr.strip()}")
-    said = "\n".join(f"  {words}" for words in bare.stdout.strip().splitlines())
-    return bare.returncode, [f"Wrote {file}. A bare Python without packages says of it:", said]
-
-
-class PointsStory:
+class Story:
     """What is done, one step after the other; ``record`` has it for programs."""
 
     def __init__(self, folder: Path, say: Callable[[Any], None]) -> None:
         self.folder, self.say = folder, say
         self.record: dict[str, Any] = {}
+
+    def proved(self, mechanism: Any, name: str) -> Iterator[str]:
+        """Save a mechanism, and ask the kernel alone about the file: no packages, no site, one file."""
+        file = self.folder / name
+        digest = save(mechanism, file)
+        self.say("asking the bare kernel")
+        command = [sys.executable, "-I", "-S", kernel.__file__, str(file)]
+        bare = subprocess.run(command, capture_output=True, text=True, check=False)
+        if bare.returncode:
+            raise PrivacyViolation(f"the bare kernel ended with status {bare.returncode}: {bare.stderr.strip()}")
+        self.record |= {"file": str(file), "sha256": digest, "kernel_exit_status": bare.returncode}
+        yield f"Wrote {file}. A bare Python without packages says of it:"
+        yield "\n".join(f"  {words}" for words in bare.stdout.strip().splitlines())
+
+
+class PointsStory(Story):
+    """The story of points around a city."""
 
     def run(self, number: int, distance: str) -> Iterator[str]:
         """Everything; yields what to print."""
@@ -90,12 +96,7 @@ class PointsStory:
             f"places at most by a factor of {factors[0]} at 100 m, {factors[1]} at 1 km, {factors[2]} at 10 km."
         )
         yield from self._told(hidden, places, distance)
-        file = self.folder / "hidden.sfm"
-        self.record |= {"file": str(file), "sha256": save(hidden.mechanism, file)}
-        self.say("asking the bare kernel")
-        status, words = bare_kernel(file)
-        self.record["kernel_exit_status"] = status
-        yield from words
+        yield from self.proved(hidden.mechanism, "hidden.sfm")
         yield from self._page(hidden, places, distance)
 
     def _told(self, hidden: Hidden, places: Floats, distance: str) -> Iterator[str]:
@@ -141,11 +142,8 @@ class PointsStory:
         self.record["report"] = str(target)
 
     def _table(self, name: str, places: Floats) -> None:
-        text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(["person", "lat", "lon"])
-        rows.writerows((k, f"{lat:.6f}", f"{lon:.6f}") for k, (lat, lon) in enumerate(places.tolist(), 1))
-        write_whole(self.folder / name, text.getvalue().encode)
+        rows = ((k, f"{lat:.6f}", f"{lon:.6f}") for k, (lat, lon) in enumerate(places.tolist(), 1))
+        write_csv(self.folder / name, ("person", "lat", "lon"), rows)
 
 
 def invented(towns: tuple[City, ...], number: int) -> Floats:

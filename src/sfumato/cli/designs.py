@@ -197,32 +197,21 @@ def _ended(best: Design, question: Setup, interrupted: bool) -> str:
 
 def design_record(best: Design, question: Setup) -> dict[str, Any]:
     """A design for a program to read."""
-    if isinstance(question, BoxSetup):
-        return _box_record(best, question)
-    promise = promise_record(best.mechanism.privacy)
+    mechanism: Any = best.mechanism
+    promise = promise_record(mechanism.privacy)
     what: dict[str, Any] = {"loss_name": question.loss.name}
+    if isinstance(question, BoxSetup):  # the promise is about all points, loss and bound are on the map of the box
+        about = {"about": "coordinates", "rate": str(mechanism.rate), "cells": len(question.space),
+                 "lattice": list(mechanism.rounding.shape)}  # fmt: skip
+    else:
+        about = {"secrets": len(question.space), "second": best.second}
+        if mechanism.events:
+            promise = {"events": question.under[0].name, "pairs": str(mechanism.proof.events)}
     if isinstance(best, SharesDesign) and best.workload is not None:
         what = {"workload": best.workload.name, "proved": best.proved}
-    if best.mechanism.events:
-        promise = {"events": question.under[0].name, "pairs": str(best.mechanism.proof.events)}
     return {
-        "promise": promise, "unit": question.space.unit, "space": question.space.name, "secrets": len(question.space),
-        "outputs": len(best.mechanism.outputs), "objective": question.objective.criterion,
-        **what,
-        "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap, "loss_exact": str(best.loss),
-        "bound_exact": str(best.bound), "second": best.second, "method": best.method, "iterations": best.iterations,
-        "seconds": {name: round(value, 4) for name, value in best.seconds.items()},
-    }  # fmt: skip
-
-
-def _box_record(best: Design, question: BoxSetup) -> dict[str, Any]:
-    """A design for coordinates: its promise is about all points, and its loss and bound are on the map of the box."""
-    mechanism: Any = best.mechanism
-    return {
-        "promise": promise_record(mechanism.privacy), "about": "coordinates", "rate": str(mechanism.rate),
-        "unit": question.space.unit, "space": question.space.name, "cells": len(question.space),
-        "lattice": list(mechanism.rounding.shape), "outputs": len(mechanism.outputs),
-        "objective": question.objective.criterion, "loss_name": question.loss.name,
+        "promise": promise, "unit": question.space.unit, "space": question.space.name, **about,
+        "outputs": len(mechanism.outputs), "objective": question.objective.criterion, **what,
         "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap, "loss_exact": str(best.loss),
         "bound_exact": str(best.bound), "method": best.method, "iterations": best.iterations,
         "seconds": {name: round(value, 4) for name, value in best.seconds.items()},

@@ -59,7 +59,8 @@ class Dialogue:
 
     def confirm(self, question: str, *, default: bool) -> bool:
         """Yes or no."""
-        return bool(self.ask(f"{question} (yes or no)", _yes_or_no, "yes" if default else "no"))
+        said = self.ask(f"{question} (yes or no)", lambda text: one_of(text.lower(), _YES), "yes" if default else "no")
+        return _YES[said]
 
     def taken_up(self, command: str) -> str:
         """The command line that repeats what was answered and asks for the rest."""
@@ -76,10 +77,6 @@ def one_of(text: str, known: Mapping[str, Any]) -> str:
     if text not in known:
         raise ValueError(f"{text!r} is not among these{nearest(text, known)}")
     return text
-
-
-def _yes_or_no(text: str) -> bool:
-    return _YES[one_of(text.lower(), _YES)]
 
 
 def _plain(error: Exception) -> str:

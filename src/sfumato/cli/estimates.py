@@ -13,7 +13,7 @@ import typer
 from sfumato.certify import Mechanism, load
 from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.channels import Prior
-from sfumato.cli.options import AsJson, answer, of_option
+from sfumato.cli.options import AsJson, Level, Simultaneous, answer, of_option
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput
 from sfumato.files import writable
@@ -25,7 +25,7 @@ from sfumato.release.estimation_cross import CrossTable, cross_table, spent_on_a
 from sfumato.release.estimation_files import ReleasedCounts, released_counts
 from sfumato.release.estimation_intervals import level_of
 from sfumato.release.estimation_plan import inflation_words, survey_plan
-from sfumato.release.estimation_words import cross_lines, share_lines
+from sfumato.release.estimation_words import share_lines
 from sfumato.release.ledger import Ledger
 from sfumato.release.ledger_values import Spent
 from sfumato.report.figure import drawable, write
@@ -64,10 +64,8 @@ def estimate(
     method: Annotated[
         str, typer.Option(help="unbiased, whose shares may be negative, or likelihood, the likeliest shares.")
     ] = "unbiased",
-    level: Annotated[str, typer.Option(help="How sure the intervals are.")] = "0.95",
-    simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="Intervals that hold all together, not each for itself.")
-    ] = False,
+    level: Level = "0.95",
+    simultaneous: Simultaneous = False,
     figure: FigureOfShares = None,
     on_unknown: Annotated[
         str, typer.Option(help="For answers that are missing or no output: error, or drop the row.")
@@ -166,7 +164,7 @@ def _spent(proved: list[Mechanism], columns: list[str], ledger: Path | None, dat
         return (f"spent    not to be added up: {error}",)
     lines = []
     if len(columns) > 1:
-        parts = ", ".join(f"{part.column} {part.amount}{_unit(part.unit)}" for part in spent.parts)
+        parts = ", ".join(f"{part.column} {part.amount}{part.unit and f' per {part.unit}'}" for part in spent.parts)
         beside = f", with delta {spent.delta} in all" if spent.delta else ""
         lines.append(f"spent    {parts}; a respondent who answers all spends {spent.total}{beside}")
         widest = _widest(proved)
@@ -199,10 +197,6 @@ def _widest(proved: list[Mechanism]) -> str | None:
     return f"{np.exp(total):,.4g}" if total < 700 else None
 
 
-def _unit(unit: str) -> str:
-    return f" per {unit}" if unit else ""
-
-
 def _pages(
     found: dict[Any, list[Frequencies | CrossTable]], columns: list[str], counts: ReleasedCounts, wanted: _Wanted
 ) -> list[str]:
@@ -218,10 +212,8 @@ def _pages(
             )
             how = wanted.method if isinstance(table, Frequencies) else "unbiased"
             lines += [f"shares   {name}{where}: {rows}, {how}", ""]
-            if isinstance(table, Frequencies):
-                lines += share_lines(table, wanted.level, simultaneous=wanted.simultaneous)
-            else:
-                lines += cross_lines(table, wanted.level, simultaneous=wanted.simultaneous, most=_MOST_CELLS)
+            most = None if isinstance(table, Frequencies) else _MOST_CELLS
+            lines += share_lines(table, wanted.level, simultaneous=wanted.simultaneous, most=most)
             lines += ["", *_noise(table), *_strange(table), ""]
     return lines
 

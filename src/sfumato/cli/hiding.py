@@ -10,15 +10,14 @@ import typer
 
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.noise import BoxNoise
+from sfumato.cli.ledgers import opened
 from sfumato.cli.options import AsJson, answer, promise_record
 from sfumato.cli.progress import Interruption, line, until_asked
-from sfumato.errors import BudgetExceeded, InvalidInput
 from sfumato.hide.choice import named
 from sfumato.hide.hidden import Hidden
 from sfumato.hide.hiding import hide as hidden_points
 from sfumato.hide.wish import TIME_LIMIT
 from sfumato.lp.cone.program import ColumnProgress
-from sfumato.release.ledger import Ledger
 from sfumato.spaces.lengths import METRES
 from sfumato.specs.spec import Spec, read_spec
 from sfumato.watch import Watch
@@ -102,7 +101,7 @@ def hide(
     All files appear, or none. Ctrl-C while a mechanism is looked for goes on with the best one so far, proved like any
     other; a second one stops, and nothing is written.
     """
-    account = None if ledger is None else _opened(ledger)
+    account = None if ledger is None else opened(ledger)
     given: dict[str, Any] = {
         "epsilon": epsilon, "error": error, "box": box, "box_epsilon": box_epsilon, "cell": cell, "prior": prior,
         "prior_epsilon": prior_epsilon, "prior_column": prior_column, "h3": h3, "areas": areas, "lat": lat, "lon": lon,
@@ -111,17 +110,13 @@ def hide(
         "keep": keep or None, "ledger": account, "dataset": dataset, "tolerance": tolerance,
     }  # fmt: skip
     wishes = {name: value for name, value in given.items() if value is not None}
-    try:
-        with until_asked("the best mechanism so far") as ending, line(f"reading {source}") as say:
-            asked = None if spec is None else _read(spec, anew=time_limit is not None)
-            ending.watch = Watch(_limit(time_limit, asked))
-            done = hidden_points(
-                source, hide, output=output, overwrite=overwrite, spec=asked, time_limit=ending.watch,
-                progress=_told(ending, say), layer=layer, **wishes,
-            )  # fmt: skip
-    except BudgetExceeded as refused:
-        typer.echo(f"sfumato: {refused}", err=True)
-        raise typer.Exit(3) from None
+    with until_asked("the best mechanism so far") as ending, line(f"reading {source}") as say:
+        asked = None if spec is None else _read(spec, anew=time_limit is not None)
+        ending.watch = Watch(_limit(time_limit, asked))
+        done = hidden_points(
+            source, hide, output=output, overwrite=overwrite, spec=asked, time_limit=ending.watch,
+            progress=_told(ending, say), layer=layer, **wishes,
+        )  # fmt: skip
     for words in _diagnosed(done):
         typer.echo(f"sfumato: {words}", err=True)
     answer(_record(done), _summary(done), as_json)
@@ -133,12 +128,6 @@ def _read(spec: Path, anew: bool) -> Spec:
     if not anew or found.release is None:
         return found
     return found.model_copy(update={"release": found.release.model_copy(update={"mechanism": None})})
-
-
-def _opened(ledger: Path) -> Ledger:
-    if not ledger.exists():
-        raise InvalidInput(f"there is no ledger {ledger}: `sfumato ledger limit {ledger} --epsilon …` creates it")
-    return Ledger(ledger, create=False)
 
 
 def _told(ending: Interruption, say: Callable[[Any], None] | None) -> Callable[[Any], None]:

@@ -16,6 +16,7 @@ from sfumato.cli.options import (
     Epsilon,
     FigureFile,
     answer,
+    answers,
     loss_from_text,
     prior_from_text,
     privacy_from_texts,
@@ -24,8 +25,9 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Comparison, SharesComparison, known_mechanism, known_on_box, objectives
-from sfumato.design.boxes.known import OPTIMAL, smooth_exists
+from sfumato.design.boxes.known import smooth_exists
 from sfumato.design.comparison import compare_known as known_mechanisms
+from sfumato.design.comparison_candidates import OPTIMAL
 from sfumato.design.known import NOISE, as_name
 from sfumato.design.objectives import Objective
 from sfumato.errors import InvalidInput, NotSupported
@@ -133,19 +135,14 @@ def compare_known(
 
 def _tell(comparison: Comparison | SharesComparison, asked: dict[str, Any], figure: Path | None, as_json: bool) -> None:
     """A comparison as a table, or as a record a row."""
-    if as_json:
-        named = {"workload": comparison.workload.name} if isinstance(comparison, SharesComparison) else {}
-        for record in comparison.records():
-            answer(asked | named | record, (), as_json)
-        if OPTIMAL in comparison.left_out:
-            typer.echo(f"sfumato: no row optimal: {comparison.left_out[OPTIMAL]}", err=True)
-        return
-    typer.echo(str(comparison))
+    named = {"workload": comparison.workload.name} if isinstance(comparison, SharesComparison) else {}
     names = [name for name in comparison.left_out if name != OPTIMAL]
-    if names:
-        typer.echo(f"not for this promise: {', '.join(names)}")
-    if figure is not None:
-        typer.echo(f"Drawn: {figure}")
+    others = [f"not for this promise: {', '.join(names)}"] if names else []
+    drawn = [] if figure is None else [f"Drawn: {figure}"]
+    records = (asked | named | record for record in comparison.records())
+    answers(records, [str(comparison), *others, *drawn], as_json)
+    if as_json and OPTIMAL in comparison.left_out:
+        typer.echo(f"sfumato: no row optimal: {comparison.left_out[OPTIMAL]}", err=True)
 
 
 def _aim(objective: str | None, workload: str | None) -> Objective:
@@ -190,11 +187,8 @@ def _compare_on_box(
         )  # fmt: skip
     if question.note:
         typer.echo(f"sfumato: {question.note}", err=True)
-    if as_json:
-        for record in comparison.records():
-            answer({"space": question.space.name, **promise_record(privacy), **record}, (), as_json)
-    else:
-        typer.echo(f"{comparison}\nloss: {stake(question)}")
+    asked = {"space": question.space.name, **promise_record(privacy)}
+    answers((asked | record for record in comparison.records()), [f"{comparison}", f"loss: {stake(question)}"], as_json)
     for name, why in comparison.left_out.items():
         typer.echo(f"{'sfumato: ' if as_json else ''}left out: {name}: {why}", err=as_json)
 
@@ -263,16 +257,13 @@ def _list(spec: Path | None, as_json: bool) -> None:
         if question is not None and question.privacy is not None:
             row |= _applies(key, question)
         rows.append(row)
-    if as_json:
-        for row in rows:
-            answer(row, (), as_json)
-        return
     width = max(len(row["name"]) for row in rows)
     said = "reason" if question is not None else "spaces"
     marks = {True: "yes  ", False: "no   "}
-    typer.echo("\n".join(
+    listed = (
         f"{row['name']:<{width}}  {marks[row['applies']] if question is not None else ''}{row[said]}" for row in rows
-    ))  # fmt: skip
+    )
+    answers(rows, listed, as_json)
 
 
 def _applies(key: str, question: Setup) -> dict[str, Any]:

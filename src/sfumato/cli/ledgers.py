@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.commands import Command, Group
-from sfumato.cli.options import AsJson, answer, promise_from_texts
+from sfumato.cli.options import AsJson, answer, answers, promise_from_texts
 from sfumato.errors import InvalidInput
 from sfumato.numbers import float_above
 from sfumato.release.ledger import Ledger
@@ -33,16 +33,12 @@ def show(
     limits = [limit for limit in ledger.limits() if dataset in (None, limit.dataset) or limit.dataset is None]
     columns = [where for where in ledger.columns() if dataset in (None, where[0])]
     listed = [entry for entry in ledger.entries() if dataset in (None, entry.dataset)] if entries else []
-    if not as_json:
-        about_limits = [f"limit    {limit}" for limit in limits] or ["limit    none"]
-        typer.echo("\n".join([*about_limits, *_column_lines(ledger, columns), *map(_entry_line, listed)]))
-        return
     records = [_limit_record(limit) for limit in limits]
     records += [_column_record(ledger, *where) for where in columns]
     records += [{"kind": "entry", **asdict(entry), "cost": float(entry.cost),
                  "delta_cost": float_above(entry.delta_cost)} for entry in listed]  # fmt: skip
-    for record in records:
-        answer(record, (), as_json)
+    about_limits = [f"limit    {limit}" for limit in limits] or ["limit    none"]
+    answers(records, [*about_limits, *_column_lines(ledger, columns), *map(_entry_line, listed)], as_json)
 
 
 @ledger.command(cls=Command)
@@ -71,6 +67,13 @@ def limit(
         most.get("epsilon"), alpha=most.get("alpha"), delta=delta, dataset=dataset, column=column or None, unit=unit
     )
     answer(_limit_record(limited), [str(limited)], as_json)
+
+
+def opened(ledger: Path) -> Ledger:
+    """A ledger to charge, which must be there."""
+    if not ledger.exists():
+        raise InvalidInput(f"there is no ledger {ledger}: `sfumato ledger limit {ledger} --epsilon …` creates it")
+    return Ledger(ledger, create=False)
 
 
 def _limit_record(limit: BudgetLimit) -> dict[str, Any]:

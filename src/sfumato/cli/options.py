@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
 from collections.abc import Callable, Iterable
@@ -13,7 +15,7 @@ import typer
 
 from sfumato.channels import Prior
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.files import writable
+from sfumato.files import writable, write_whole
 from sfumato.losses import LOSSES, Loss
 from sfumato.privacy import PrivacyType
 from sfumato.privacy.promise import promise, rate
@@ -24,10 +26,19 @@ SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec (TOML); `
 FigureFile = Annotated[
     Path | None, typer.Option("--figure", "-o", help="Draw it: a page (.html), .json, .svg, .png or .pdf.")
 ]
+MechanismFile = Annotated[Path, typer.Argument(metavar="MECHANISM", help="A mechanism file (.sfm).")]
+PageFile = Annotated[
+    Path | None, typer.Option("--output", "-o", help="The page (default: named like MECHANISM, .html, here).")
+]
+Title = Annotated[str, typer.Option(help="The heading of the page.")]
 Space = Annotated[str, typer.Argument(help="A space, such as line:6, grid:3,3 or hamming:3.")]
 Alpha = Annotated[str | None, typer.Option(help="e^-ε for one unit of distance, a fraction (default: 1/2).")]
 Epsilon = Annotated[
     str | None, typer.Option(help="Instead of alpha: ε for one unit of distance, such as 0.7 or ln(2)/30.")
+]
+Level = Annotated[str, typer.Option(help="How sure the intervals are.")]
+Simultaneous = Annotated[
+    bool, typer.Option("--simultaneous", help="Intervals that hold all together, not each for itself.")
 ]
 
 _SPACES = ("line", "grid", "discrete", "hamming", "cycle", "star", "complete_bipartite", "count_query", "sum_query",
@@ -111,12 +122,26 @@ def promise_record(privacy: PrivacyType) -> dict[str, str]:
 
 
 def answer(record: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
-    """Print what was found, for a program to read or for people.
+    """Print what was found, for a program to read or for people."""
+    answers([record], lines, as_json)
+
+
+def answers(records: Iterable[dict[str, Any]], lines: Iterable[str], as_json: bool) -> None:
+    """The same for several things that were found: one object a line, or text.
 
     In JSON a letter that the stream cannot encode is escaped as JSON has it, not as a terminal would show it.
     """
     escaped = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    typer.echo(json.dumps(record, ensure_ascii=escaped) if as_json else "\n".join(lines))
+    shown = (json.dumps(record, ensure_ascii=escaped) for record in records) if as_json else ["\n".join(lines)]
+    for text in shown:
+        typer.echo(text)
+
+
+def write_csv(path: Path, heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write a table with a line of heads, whole or not at all."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([heads, *rows])
+    write_whole(path, text.getvalue().encode)
 
 
 def page_beside(mechanism: Path, output: Path | None, *others: Path | None) -> Path:

@@ -15,7 +15,7 @@ from sfumato.certify import Mechanism, load
 from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.channels import Prior
 from sfumato.cli.designs import read_setup
-from sfumato.cli.options import AsJson, answer, of_option, prior_from_text, rate_from_text
+from sfumato.cli.options import AsJson, Level, Simultaneous, answer, of_option, prior_from_text, rate_from_text
 from sfumato.cli.progress import line
 from sfumato.design import design as best_of
 from sfumato.design.shares import SharesLost
@@ -48,10 +48,8 @@ def plan(
     measure: Annotated[
         str, typer.Option(help="What an error is: margin, half the width of an interval, or se, the standard error.")
     ] = "margin",
-    level: Annotated[str, typer.Option(help="How sure the intervals are.")] = "0.95",
-    simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="Intervals that hold all together, not each for itself.")
-    ] = False,
+    level: Level = "0.95",
+    simultaneous: Simultaneous = False,
     guess: Annotated[
         str | None,
         typer.Option(help="Guessed shares: counts such as 4,3,2,1, or a CSV file of answers and counts "
@@ -86,7 +84,10 @@ def plan(
         curve = None
         if place is not None or values is not None:
             if build is None:
-                raise InvalidInput(_not_known(mechanism))
+                raise InvalidInput(
+                    f"{mechanism} does not say how it would look for another ε: give the spec that it was designed "
+                    "from, as in `sfumato plan spec.toml --error 0.03 --figure curve.html`"
+                )
             around = values or [Fraction(proved.privacy.rate * part).limit_denominator(10**6) for part in _AROUND]
             if say is not None:
                 say(f"{len(around)} values of ε")
@@ -135,13 +136,6 @@ def _designed(question: Setup, privacy: PrivacyType) -> Mechanism:
             time_limit=question.time_limit, solver=question.solver, objective=question.objective,
         )  # fmt: skip
     return best.mechanism.as_table()
-
-
-def _not_known(file: Path) -> str:
-    return (
-        f"{file} does not say how it would look for another ε: give the spec that it was designed from, as in "
-        "`sfumato plan spec.toml --error 0.03 --figure curve.html`"
-    )
 
 
 def _guess(text: str, proved: Mechanism) -> Prior:
@@ -197,26 +191,19 @@ def _lines(
         f"noise    {clear:,} would do in the clear: {inflation_words(found.inflation)} times as many are needed",
         "",
     ]
-    guessed = ["" if found.guess is None else f"{share:.3f}" for share in _shares(found)]
+    shares = [None] * len(found.secrets) if found.guess is None else found.guess.float_weights.tolist()
     rows = [
-        (short_label(text_of(label)), share, f"{part:.4f}")
-        for label, share, part in zip(found.secrets, guessed, errors.tolist(), strict=True)
+        (short_label(text_of(label)), "" if share is None else f"{share:.3f}", f"{part:.4f}")
+        for label, share, part in zip(found.secrets, shares, errors.tolist(), strict=True)
     ]
     lines += aligned([("answer", "share", "error"), *rows])
     if curve is not None and error is not None:
-        lines += ["", *aligned([("ε", "respondents", "times"), *_curve_rows(curve, error, how)])]
+        each = [
+            (f"{epsilon:.4g}", f"{made.respondents(error, **how):,}", inflation_words(made.inflation))
+            for epsilon, made in zip(curve.epsilons, curve.plans, strict=True)
+        ]
+        lines += ["", *aligned([("ε", "respondents", "times"), *each])]
     return [*lines, *([] if place is None else ["", f"figure   {place}"])]
-
-
-def _shares(found: SurveyPlan) -> list[float]:
-    return [0.0] * len(found.secrets) if found.guess is None else [float(p) for p in found.guess.float_weights]
-
-
-def _curve_rows(curve: PlanCurve, error: float, how: dict[str, Any]) -> list[tuple[str, str, str]]:
-    return [
-        (f"{epsilon:.4g}", f"{made.respondents(error, **how):,}", inflation_words(made.inflation))
-        for epsilon, made in zip(curve.epsilons, curve.plans, strict=True)
-    ]
 
 
 def _record(

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sfumato.cli.designs import TimeLimit, Tolerance, design_record, plain, read_setup
-from sfumato.cli.options import AsJson, SpecFile, answer, rate_from_text
+from sfumato.cli.options import AsJson, SpecFile, answers, rate_from_text, write_csv
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve
 from sfumato.design import curve as least_losses
-from sfumato.errors import MissingExtra, NotSupported
-from sfumato.files import writable, write_whole
+from sfumato.files import writable
 from sfumato.report.curve import curve_figure
-from sfumato.report.figure import FORMATS, write
+from sfumato.report.figure import drawable, write
 from sfumato.specs.setup import Setup
 from sfumato.specs.words import stake
 from sfumato.watch import Watch
-
-_PICTURES = (".svg", ".png", ".pdf")  # which a browser draws
 
 
 def curve(
@@ -39,7 +33,7 @@ def curve(
 ) -> None:
     """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
     values = sorted({rate_from_text(text, "--epsilons") for text in epsilons.split(",")})
-    place = None if output is None else _drawable(writable(output))
+    place = None if output is None else drawable(writable(output), "a curve", [".csv"])
     with line(f"reading {spec}"):
         question = plain(read_setup(spec, tolerance=tolerance, time_limit=time_limit), spec, "curve")
     points, note = _points_of(question, values)
@@ -47,13 +41,10 @@ def curve(
         typer.echo(f"sfumato: {note}", err=True)
     if place is not None:
         _write_points(points, place)
-    if as_json:
-        for value, best in zip(points.epsilons, points.designs, strict=True):
-            answer({"epsilon": float(value), **design_record(best, question)}, (), as_json)
-        return
-    typer.echo("\n".join([*_listed(points, question.space.unit), f"loss: {stake(question)}"]))
-    if place is not None:
-        typer.echo(f"Wrote {place}")
+    each = zip(points.epsilons, points.designs, strict=True)
+    records = ({"epsilon": float(value), **design_record(best, question)} for value, best in each)
+    wrote = [] if place is None else [f"Wrote {place}"]
+    answers(records, [*_listed(points, question.space.unit), f"loss: {stake(question)}", *wrote], as_json)
 
 
 def _points_of(question: Setup, epsilons: list[Fraction]) -> tuple[Curve, str]:
@@ -88,25 +79,14 @@ def _listed(points: Curve, unit: str) -> list[str]:
     return lines
 
 
-def _drawable(path: Path) -> Path:
-    """A file that can be written: question before the work, not after it."""
-    ending = path.suffix.lower()
-    if ending != ".csv" and ending not in FORMATS:
-        raise NotSupported(f"a curve in the file {path.name!r}", [".csv", *FORMATS])
-    if ending in _PICTURES and find_spec("kaleido") is None:
-        raise MissingExtra("figures", "kaleido")
-    return path
-
-
 def _write_points(points: Curve, path: Path) -> None:
     """A table (.csv) or a figure."""
     if path.suffix.lower() != ".csv":
         write(curve_figure(points), path)
         return
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["epsilon", "loss", "bound", "gap", "method", "seconds"])
-    for epsilon, best in zip(points.epsilons, points.designs, strict=True):
-        numbers = [repr(float(value)) for value in (epsilon, best.loss, best.bound, best.gap)]
-        table.writerow([*numbers, best.method, f"{best.seconds['total']:.4f}"])
-    write_whole(path, lambda: text.getvalue().encode())
+    rows = [
+        [*(repr(float(value)) for value in (epsilon, best.loss, best.bound, best.gap)), best.method,
+         f"{best.seconds['total']:.4f}"]
+        for epsilon, best in zip(points.epsilons, points.designs, strict=True)
+    ]  # fmt: skip
+    write_csv(path, ("epsilon", "loss", "bound", "gap", "method", "seconds"), rows)

@@ -56,9 +56,10 @@ def ask_loss(talk: Dialogue, tables: Mapping[str, Any], folder: Path, space: Fin
         radius = talk.ask(f"Radius in {unit}", lambda text: positive_length(text, space.unit), "1")
         return {"kind": kind, "radius": radius}
     if kind == "member":
-        names = _some([text_of(label) for label in space.labels])
+        names = [text_of(label) for label in space.labels]
+        some = ", ".join(names if len(names) <= 8 else [*names[:7], "…", names[-1]])
         return dict(talk.ask(
-            f"Which of them, with commas or in ranges such as 3-5 ({names})",
+            f"Which of them, with commas or in ranges such as 3-5 ({some})",
             lambda text: whole({"kind": kind, "members": _members(text, space)}),
         ))  # fmt: skip
     if kind == "matrix":
@@ -75,10 +76,6 @@ def positive_length(text: str, unit: str) -> Any:
     if value <= 0:
         raise ValueError(f"a positive length is needed, found {text!r}")
     return value
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names if len(names) <= 8 else [*names[:7], "…", names[-1]])
 
 
 def _members(text: str, space: FiniteSpace) -> list[Any]:

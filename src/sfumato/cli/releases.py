@@ -10,12 +10,12 @@ import typer
 from sfumato.certify import Mechanism, load
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.noise import BoxNoise
+from sfumato.cli.ledgers import opened
 from sfumato.cli.options import AsJson, answer, promise_record
 from sfumato.cli.progress import line
-from sfumato.errors import BudgetExceeded, InvalidInput
+from sfumato.errors import InvalidInput
 from sfumato.privacy.events import EventPromise
 from sfumato.release.keys import release_key as create_key
-from sfumato.release.ledger import Ledger
 from sfumato.release.places import Geometry, Place, Position
 from sfumato.release.streams import Released, release_file
 from sfumato.release.terms import Column
@@ -98,23 +98,15 @@ def release(
     The whole file appears or none. Without a key the noise is fresh: release once, and use the result.
     """
     wanted = _columns(column, (lat, lon), (x, y, z), _points(geometry, drop_z, beside or []))
-    account = None
-    if ledger is not None:
-        if not ledger.exists():
-            raise InvalidInput(f"there is no ledger {ledger}: `sfumato ledger limit {ledger} --epsilon …` creates it")
-        account = Ledger(ledger, create=False)
+    account = None if ledger is None else opened(ledger)
     proved = load(mechanism)
-    try:
-        with plain_interrupts(), line() as say:
-            done = release_file(
-                proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
-                within=within, most_moved=most_moved, key=key, row_id=row_id or None,
-                secret_never_changes=secret_never_changes, ledger=account, dataset=dataset, times=times,
-                overwrite=overwrite, delimiter=delimiter, layer=layer, crs=crs, progress=say,
-            )  # fmt: skip
-    except BudgetExceeded as error:
-        typer.echo(f"sfumato: {error}", err=True)
-        raise typer.Exit(3) from None
+    with plain_interrupts(), line() as say:
+        done = release_file(
+            proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
+            within=within, most_moved=most_moved, key=key, row_id=row_id or None,
+            secret_never_changes=secret_never_changes, ledger=account, dataset=dataset, times=times,
+            overwrite=overwrite, delimiter=delimiter, layer=layer, crs=crs, progress=say,
+        )  # fmt: skip
     record = _record(done, proved) | {"columns": _names(wanted), "keyed": key is not None}
     record |= {} if ledger is None else {"ledger": str(ledger), "dataset": dataset}
     answer(record, _summary(done, proved, wanted, key, ledger), as_json)

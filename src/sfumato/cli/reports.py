@@ -9,7 +9,7 @@ import typer
 
 from sfumato.certify import load
 from sfumato.certify.coordinates import CoordinateMechanism
-from sfumato.cli.options import AsJson, answer, of_option, page_beside
+from sfumato.cli.options import AsJson, MechanismFile, PageFile, Title, answer, of_option, page_beside
 from sfumato.cli.progress import line
 from sfumato.report.page import report as write
 from sfumato.specs.setup import setup
@@ -18,10 +18,8 @@ from sfumato.specs.tables import spelled_labels
 
 
 def report(
-    mechanism: Annotated[Path, typer.Argument(metavar="MECHANISM", help="A mechanism file (.sfm).")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The page (default: named like MECHANISM, .html, here).")
-    ] = None,
+    mechanism: MechanismFile,
+    output: PageFile = None,
     spec: Annotated[Path | None, typer.Option(help="A spec, for its prior and its loss.")] = None,
     figures: Annotated[
         Path | None, typer.Option(help="A folder for the figures: SVG, and PNG where the extra `figures` is there.")
@@ -29,7 +27,7 @@ def report(
     secret: Annotated[
         str | None, typer.Option(help="Whose outputs are drawn (default: the likeliest); a point is X,Y.")
     ] = None,
-    title: Annotated[str, typer.Option(help="The heading of the page.")] = "",
+    title: Title = "",
     compare: Annotated[bool, typer.Option(help="Known mechanisms beside it.")] = True,
     as_json: AsJson = False,
 ) -> None:

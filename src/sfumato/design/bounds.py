@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.certify.kernel import over_one_grain
 from sfumato.certify.mechanism import Dual
@@ -20,7 +20,7 @@ from sfumato.design.answer import Answer, EventMultipliers, Multipliers
 from sfumato.design.objectives import weighted
 from sfumato.design.problem import Problem
 from sfumato.design.routes import along_trees
-from sfumato.numbers import Array, common_denominator, floats, fractions, object_array
+from sfumato.numbers import Array, Floats, Integers, common_denominator, floats, fractions, object_array
 
 _DUAL_BITS = 56  # The largest multiplier has so many bits: rounding is then far below what floats have settled.
 _LONGEST = 4096  # A denominator of more bits is not written down as it is.
@@ -74,12 +74,12 @@ def exact_bound(problem: Problem, answer: Answer) -> LowerBound:
     for limit, price in zip(problem.limits[own:], used[2:], strict=True):
         reduced = reduced + limit.weighted(price)
         paid += Fraction((price * limit.level).sum())
-    factors = _kernel_factors(problem, given)
-    for x, z, w, value in zip(given.first, given.second, given.action, used[0], strict=True):
-        reduced[x, w] += value
-        reduced[z, w] -= value * factors[x, z]
-    paid += _exact_events(problem, answer.events, used[1], reduced)
-    bound = sum((min(row) for row in reduced), Fraction(0)) - paid
+    rounded, grain = over_one_grain({k: event.factor.bounds()[0] for k, event in enumerate(problem.events)})
+    events, which, paid_events = _on_pairs(problem, replace(answer.events, values=used[1]))
+    event_factors = object_array(Fraction(rounded[k], grain) for k in which.tolist())
+    reduced = events.added(np.ascontiguousarray(reduced), event_factors)
+    reduced = replace(given, values=used[0]).added(reduced, _kernel_factors(problem, given))
+    bound = sum((min(row) for row in reduced), Fraction(0)) - paid - paid_events
     if bound.denominator.bit_length() > _LONGEST:
         bound = Fraction(bound * 2**_LONGEST // 1, 2**_LONGEST)
     dual = Dual(given.first, given.second, given.action, parts[0], Fraction(1, denominator),
@@ -87,45 +87,22 @@ def exact_bound(problem: Problem, answer: Answer) -> LowerBound:
     return LowerBound(bound, dual, prior, mixture, tuple(parts[2:]))
 
 
-def _exact_events(problem: Problem, given: EventMultipliers, values: Array, reduced: Array) -> Fraction:
-    """Add multipliers on events to reduced costs; returns what their use costs, Σ_j δ_j max_w Z_jw."""
-    if not problem.events:
-        return Fraction(0)
-    pairs = problem.event_pairs
-    rounded, grain = over_one_grain({k: event.factor.bounds()[0] for k, event in enumerate(problem.events)})
-    highest = object_array([Fraction(0)] * len(pairs.which))
-    for j, w, value in zip(given.pair, given.action, values, strict=True):
-        reduced[pairs.upper[j], w] += value
-        reduced[pairs.lower[j], w] -= value * Fraction(rounded[pairs.which[j]], grain)
-        highest[j] = max(highest[j], value)
-    return sum((t * problem.events[k].delta for t, k in zip(highest, pairs.which, strict=True)), Fraction(0))
+def _on_pairs(problem: Problem, given: EventMultipliers) -> tuple[Multipliers, Integers, Any]:
+    """Multipliers on events as ones on pairs of secrets, the promise of each, and their price Σ_j δ_j max_w Z_jw."""
+    pairs, values = problem.event_pairs, given.values
+    deltas = object_array(event.delta for event in problem.events)[pairs.which].astype(values.dtype)
+    highest = np.zeros(len(deltas), dtype=values.dtype)
+    np.maximum.at(highest, given.pair, values)
+    ends = pairs.upper[given.pair], pairs.lower[given.pair]
+    return Multipliers(*ends, given.action, values), pairs.which[given.pair], (highest * deltas).sum()
 
 
-def _float_events(
-    problem: Problem, given: EventMultipliers, size: tuple[int, int]
-) -> tuple[Array | None, float, float]:
-    """Multipliers on events summed over secrets and actions, what they cost, and the size of all terms."""
-    if not problem.events:
-        return None, 0.0, 0.0
-    pairs, (n, m) = problem.event_pairs, size
-    factors = np.array([float(event.factor) for event in problem.events])[pairs.which]
-    deltas = np.array([float(event.delta) for event in problem.events])[pairs.which]
-    values, j = given.values.astype(np.float64), given.pair
-    gained = np.bincount(pairs.upper[j] * m + given.action, values, n * m)
-    spent = np.bincount(pairs.lower[j] * m + given.action, values * factors[j], n * m)
-    highest = np.zeros(len(deltas))
-    np.maximum.at(highest, j, values)
-    paid = float(highest @ deltas)
-    return (gained - spent).reshape(n, m), paid, float(gained.sum() + spent.sum()) + paid
-
-
-def _kernel_factors(problem: Problem, given: Multipliers) -> dict[tuple[int, int], Fraction]:
+def _kernel_factors(problem: Problem, given: Multipliers) -> Array:
     """e^{εd} of the pairs as the kernel will take them: exact, unless their common denominator is huge."""
-    distances = problem.privacy.space.distances.values
-    used = {(int(x), int(z)): distances[x, z].item() for x, z in zip(given.first, given.second, strict=True)}
-    factors = {value: problem.privacy.exact_factor(value) for value in set(used.values())}
+    used = problem.privacy.space.distances.values[given.first, given.second].tolist()
+    factors = {value: problem.privacy.exact_factor(value) for value in set(used)}
     rounded, grain = over_one_grain({value: f for value, f in factors.items() if f is not None})
-    return {pair: Fraction(rounded[value], grain) for pair, value in used.items()}
+    return object_array(Fraction(rounded[value], grain) for value in used)
 
 
 def rounded_bound(problem: Problem, answer: Answer) -> LowerBound:
@@ -176,21 +153,22 @@ def _around(problem: Problem, centre: int) -> Multipliers:
 def _rounded(problem: Problem, answer: Answer) -> LowerBound:
     prices = answer.prices[len(answer.prices) - len(problem.ceilings) :]
     prior, mixture = hardest_prior(problem, answer.prices)
-    given = usable(problem, answer.multipliers)
-    on_events = answer.events
-    every = (given.values, floats(on_events.values), *map(floats, prices))
-    largest = max((float(part.max(initial=0.0)) for part in every), default=0.0)
-    unit = Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
-    whole = tuple(np.floor(np.maximum(floats(price), 0.0) / float(unit)).astype(np.int64) for price in prices)
+    given, on_events = usable(problem, answer.multipliers), answer.events
+    every = [floats(part) for part in (given.values, on_events.values, *prices)]
+    unit = dual_unit(max(float(part.max(initial=0.0)) for part in every))
+    integers, counts, *whole = (np.floor(np.maximum(part, 0.0) / float(unit)).astype(np.int64) for part in every)
     loss = np.multiply(prior.float_weights[:, None], floats(problem.loss.matrix).T, order="C")
     cost, paid = _with_limits(loss, problem, tuple(price * float(unit) for price in whole))
-    integers = np.floor(given.values.astype(np.float64) / float(unit)).astype(np.int64)
     rounded = replace(given, values=integers * float(unit))
-    counts = np.floor(np.maximum(floats(on_events.values), 0.0) / float(unit)).astype(np.int64)
     on_events = replace(on_events, values=counts * float(unit))
     bound = Fraction(_safe_bound(problem, cost, rounded, paid, on_events))
     dual = Dual(rounded.first, rounded.second, rounded.action, integers, unit, on_events.pair, on_events.action, counts)
-    return LowerBound(bound, dual, prior, mixture, whole)
+    return LowerBound(bound, dual, prior, mixture, tuple(whole))
+
+
+def dual_unit(largest: float) -> Fraction:
+    """The power of two of which multipliers are integer multiples, given the largest of them."""
+    return Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
 
 
 def proved_excess(problem: Problem, answer: Answer) -> float:
@@ -201,9 +179,7 @@ def proved_excess(problem: Problem, answer: Answer) -> float:
     return _safe_bound(problem, cost, given, paid, answer.events) / float(sum(price.sum() for price in prices))
 
 
-def _with_limits(
-    cost: NDArray[np.float64], problem: Problem, prices: tuple[Array, ...]
-) -> tuple[NDArray[np.float64], float]:
+def _with_limits(cost: Floats, problem: Problem, prices: tuple[Array, ...]) -> tuple[Floats, float]:
     """A cost with the last limits paid for, in floats, and Σ U·level."""
     paid = 0.0
     limits = problem.program.limits
@@ -218,23 +194,18 @@ def usable(problem: Problem, given: Multipliers) -> Multipliers:
     return given[np.isfinite(problem.factors(given.first, given.second)) & (given.values > 0)]
 
 
-def _safe_bound(
-    problem: Problem, cost: NDArray[np.float64], given: Multipliers, paid: float, on_events: EventMultipliers
-) -> float:
+def _safe_bound(problem: Problem, cost: Floats, given: Multipliers, paid: float, on_events: EventMultipliers) -> float:
     """Σ_x min_w (C_U + AᵀZ)_xw − Σ U·level − Σ δ max Z, lowered by what rounding may have added.
 
     The cost is lost: with ten thousand secrets every further table would take a gigabyte.
     """
     cost = np.ascontiguousarray(cost)
-    of_events, paid_events, size_of_events = _float_events(problem, on_events, cost.shape)
-    factors = problem.factors(given.first, given.second)
+    events, which, paid_events = _on_pairs(problem, replace(on_events, values=floats(on_events.values)))
+    event_factors = np.array([float(event.factor) for event in problem.events])[which]
     # sums of at most n + 2 terms with relative errors of a few 2^-53, and factors that the kernel rounds up
-    size = sum(float(np.abs(row).sum()) for row in cost)
-    spread = size + (given.values * (1 + factors)).sum() + abs(paid) + size_of_events
-    slack = (len(problem.privacy.space) + 64) * 2.0**-52 * float(spread)
-    if of_events is not None:
-        cost += of_events
-    entries, m = cost.reshape(-1), cost.shape[1]
-    np.add.at(entries, given.first * m + given.action, given.values)
-    np.subtract.at(entries, given.second * m + given.action, given.values * factors)
-    return float(cost.min(axis=1).sum()) - paid - paid_events - slack
+    size = sum(float(np.abs(row).sum()) for row in cost) + abs(paid) + paid_events
+    for part, factors in ((events, event_factors), (given, problem.factors(given.first, given.second))):
+        size += float((part.values * (1 + factors)).sum())
+        part.added(cost, factors)
+    slack = (len(problem.privacy.space) + 64) * 2.0**-52 * size
+    return float(cost.min(axis=1).sum() - paid - paid_events - slack)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from sfumato.arguments import items, optional_function, positive
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.boxes.calibration import PRECISION, BoxCalibration
+from sfumato.design.boxes.calibration import PRECISION, BoxCalibration, short
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.optimal import Effort, best_of, design, searching
-from sfumato.design.problem import problem
+from sfumato.design.problem import Problem, problem
 from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, shown
@@ -224,7 +224,7 @@ def _calibrated_on_box(
     goal = _goal(goal)
     width = 1.0 if precision == 1 else relative_width(usual_precision(box) if precision is None else precision)
     outputs = None if outputs is None else items(outputs, "outputs")
-    with searching(Effort(width, watch, progress=progress), watch):
+    with searching(Effort(width, watch, progress=progress)):
         ends = BoxCalibration(prior, loss, box, outputs, aim, goal, width, watch, progress).search()
     missing = [side for side in ((True,) if goal == "reach" else (True, False)) if side not in ends]
     if missing:
@@ -277,7 +277,7 @@ def _enclosed(
 ) -> dict[bool, tuple[Fraction, Design]]:
     """An ε that is enough and one that is not, with designs, as near as was asked for or as there was time for."""
     ends: dict[bool, tuple[Fraction, Design]] = {}
-    epsilon, tried = _short(start), 0
+    epsilon, tried = short(start), 0
     while True:
         try:
             enough, design = reached(epsilon)
@@ -289,16 +289,11 @@ def _enclosed(
             low, high = ends[False][0], ends[True][0]
             if high - low <= precision * high:
                 return ends
-            epsilon = _short((low + high) / 2)
+            epsilon = short((low + high) / 2)
         elif tried > _MOST_DOUBLINGS:
             raise InvalidInput("no epsilon of a sensible size meets this target")
         else:
             epsilon = epsilon / 2 if enough else 2 * epsilon
-
-
-def _short(value: Fraction) -> Fraction:
-    """A nearby ε of few digits: what people write down."""
-    return Fraction(f"{float(value):.6g}")
 
 
 def curve(
@@ -342,44 +337,27 @@ def curve(
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
     watch, wanted = watch_of(time_limit), as_objective(objective)
-    if isinstance(space, Box):
-        return _curve_on_box(prior, loss, space, values, wanted, tolerance, watch, progress, executor)
-    effort = Effort(1e-3 if tolerance is None else tolerance, progress=progress, trail=Trail())
-    loss = as_loss(loss)
-    problems = [problem(prior, loss, PrivacyType(space, epsilon=e), None, wanted) for e in values]
-    if executor is None:
-        designs: list[Design] = []
-        for one in problems:
-            if designs and watch.over:
-                break
-            part = watch.share(1 / (len(problems) - len(designs)))
-            designs.append(best_of(one, replace(effort, time_limit=part)))
-        return Curve(values[: len(designs)], tuple(designs))
-    _check_executor(executor, progress)
-    alone = replace(effort, trail=None, time_limit=watch.share(1 / len(problems)).limit)
-    return Curve(values, tuple(executor.map(best_of, problems, [alone] * len(problems))))
-
-
-def _check_executor(executor: Executor, progress: Any) -> None:
-    if progress is not None:
-        raise NotSupported("progress of designs in other processes", ["progress without an executor"])
-    expect(executor, Executor, "an executor", "concurrent.futures.ProcessPoolExecutor() makes one")
-
-
-def _curve_on_box(
-    prior: Prior | None, loss: Any, box: Box, values: tuple[Fraction, ...], objective: Objective,
-    tolerance: float | None, watch: Watch, progress: Callable[[Any], object] | None, executor: Executor | None,
-) -> Curve:  # fmt: skip
-    """Designs for coordinates, none of which begins where another ended."""
-    promises = [PrivacyType(box, epsilon=e) for e in values]
-    best = partial(design, prior, loss, objective=objective, tolerance=tolerance)
+    if isinstance(space, Box):  # no design for coordinates begins where another ended
+        best: Callable[..., Design] = partial(design, prior, loss, objective=wanted, tolerance=tolerance)
+        questions: list[Any] = [PrivacyType(space, epsilon=e) for e in values]
+    else:
+        trail = Trail() if executor is None else None
+        best = partial(_best_of, Effort(1e-3 if tolerance is None else tolerance, progress=progress, trail=trail))
+        questions = [problem(prior, as_loss(loss), PrivacyType(space, epsilon=e), None, wanted) for e in values]
     if executor is not None:
-        _check_executor(executor, progress)
+        if progress is not None:
+            raise NotSupported("progress of designs in other processes", ["progress without an executor"])
+        expect(executor, Executor, "an executor", "concurrent.futures.ProcessPoolExecutor() makes one")
         limit = watch.share(1 / len(values)).limit
-        return Curve(values, tuple(executor.map(partial(best, time_limit=limit), promises)))
+        return Curve(values, tuple(executor.map(partial(best, time_limit=limit), questions)))
     designs: list[Design] = []
-    for promise in promises:
+    for question in questions:
         if designs and watch.over:
             break
-        designs.append(best(promise, time_limit=watch.share(1 / (len(values) - len(designs))), progress=progress))
+        designs.append(best(question, time_limit=watch.share(1 / (len(values) - len(designs))), progress=progress))
     return Curve(values[: len(designs)], tuple(designs))
+
+
+def _best_of(effort: Effort, question: Problem, **more: Any) -> Design:
+    """What an executor can send to another process."""
+    return best_of(question, replace(effort, **more))

@@ -13,7 +13,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.certify.mechanism import Claim, Mechanism
 from sfumato.certify.repair import private_weights
@@ -27,7 +26,7 @@ from sfumato.design.result import Design
 from sfumato.design.solvers import Solver
 from sfumato.design.time_budget import overtime
 from sfumato.errors import Infeasible, InvalidChannel, NotConverged, PrivacyViolation
-from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact, object_array
+from sfumato.numbers import Array, Floats, common_denominator, floats, fractions, is_exact, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.watch import TimeIsUp, Watch
 
@@ -74,7 +73,7 @@ def _with_room(problem: Problem, answer: Answer, provenance: dict[str, Any], sol
         ) from error
 
 
-def _safe_matrix(problem: Problem, solver: Solver, watch: Watch) -> NDArray[np.float64]:
+def _safe_matrix(problem: Problem, solver: Solver, watch: Watch) -> Floats:
     """A matrix that keeps all limits with room to spare."""
     easier = feasibility(problem)
     answer = solver(easier, 1e-3, None, watch)
@@ -90,7 +89,7 @@ def certified(
     provenance: dict[str, Any],
     *,
     bounded_by: LowerBound | None = None,
-    safe: NDArray[np.float64] | None = None,
+    safe: Floats | None = None,
 ) -> Mechanism:
     """The mechanism of an answer with its loss and bound as claims, accepted by the kernel.
 
@@ -103,9 +102,10 @@ def certified(
     """
     if is_exact(answer.matrix, answer.multipliers.values):
         try:
-            return _proved(
-                problem, *_exact_weights(answer), answer, bounded_by or exact_bound(problem, answer), provenance
-            )
+            weights, total = common_denominator(answer.matrix)
+            if total.bit_length() > _LARGEST_BITS:
+                raise NoRoom
+            return _proved(problem, weights, total, answer, bounded_by or exact_bound(problem, answer), provenance)
         except (NoRoom, PrivacyViolation, InvalidChannel):  # numbers too long, or factors that the kernel must round
             answer, bounded_by = _in_floats(answer), None
     weights, total = _rounded_weights(problem, answer, safe)
@@ -139,15 +139,7 @@ def _in_floats(answer: Answer) -> Answer:
     )  # fmt: skip
 
 
-def _exact_weights(answer: Answer) -> tuple[Array, int]:
-    """The matrix as it is, in integers."""
-    weights, denominator = common_denominator(answer.matrix)
-    if denominator.bit_length() > _LARGEST_BITS:
-        raise NoRoom
-    return weights, denominator
-
-
-def _rounded_weights(problem: Problem, answer: Answer, safe: NDArray[np.float64] | None) -> tuple[Array, int]:
+def _rounded_weights(problem: Problem, answer: Answer, safe: Floats | None) -> tuple[Array, int]:
     """Integers next to the matrix, and what each row sums to; all limits are kept."""
     matrix = floats(answer.matrix)
     # a worst case is made of ties in the mean, so there only the nearest mechanism is a good one
@@ -162,7 +154,7 @@ def _rounded_weights(problem: Problem, answer: Answer, safe: NDArray[np.float64]
     raise NoRoom
 
 
-def _roomy(problem: Problem, matrix: NDArray[np.float64], safe: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _roomy(problem: Problem, matrix: Floats, safe: Floats | None) -> Floats:
     """What keeps all with room to spare: ``safe`` keeps limits, a row that all secrets share keeps event promises."""
     if not problem.events:
         return matrix if safe is None else safe

@@ -13,14 +13,13 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
 from sfumato.design.routes import along_trees
 from sfumato.design.simple import bound_of
 from sfumato.memory import room
-from sfumato.numbers import Floats, floats
+from sfumato.numbers import Floats, Integers, floats
 
 _Form = tuple[Floats, Multipliers, str]  # matrix, multipliers and the name of the method
 
@@ -119,9 +118,7 @@ def _solved_on_a_line(alpha: Floats, right: Floats) -> Floats:
     return result
 
 
-def _handed_on(
-    reduced: Floats, alpha: Floats, at: Floats, reach: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Floats]:
+def _handed_on(reduced: Floats, alpha: Floats, at: Floats, reach: float) -> tuple[Integers, Integers, Integers, Floats]:
     """Multipliers that lift reduced costs to 0 where they are below: a surplus is handed on, worth α of it.
 
     From the left up to the first point where that is not enough, from the right down to this point. Rays of the
@@ -149,7 +146,7 @@ def _handed_on(
     return first, second, np.concatenate([right[1], left[1]]), values
 
 
-def _first_below(reduced: Floats, alpha: Floats, level: float) -> NDArray[np.int64]:
+def _first_below(reduced: Floats, alpha: Floats, level: float) -> Integers:
     """For each action the first point from the left at which all that is handed on is not enough; n where it is."""
     n, m = reduced.shape
     standing, first = reduced[0].copy(), np.full(m, n)
@@ -160,7 +157,7 @@ def _first_below(reduced: Floats, alpha: Floats, level: float) -> NDArray[np.int
     return first
 
 
-def _right_actions(problem: Problem) -> tuple[NDArray[np.int64], Floats] | None:
+def _right_actions(problem: Problem) -> tuple[Integers, Floats] | None:
     """For each secret the one action that is right, and what any other costs beyond it; None for other losses.
 
     That is ℓ_bin however it is spelled: scaled, with costs that depend on the secret alone, actions in any order.

@@ -5,40 +5,31 @@ The best mechanism for the loss and the prior is put beside them where it is fou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-from sfumato.arguments import flag, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.boxes.known import OPTIMAL, below
 from sfumato.design.comparison_candidates import (
     MOST_SECONDS,
     Candidates,
-    built,
-    candidates,
-    channel_of,
-    promise_kept,
-    with_the_best,
+    ComparedRows,
+    aligned,
+    compared,
+    measured,
 )
 from sfumato.design.comparison_shares import SharesComparison, compare_for_shares
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.optimal import design
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, expect, shown
-from sfumato.labels import pandas_records
+from sfumato.errors import NotSupported, expect
 from sfumato.losses.loss import Loss
 from sfumato.measures.leakage import leakage
 from sfumato.measures.uncertainty import expected_loss, posterior_loss, prior_loss
-from sfumato.mechanisms.exponential import true_epsilon
-from sfumato.privacy.satisfaction import smallest_epsilon
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.verdict import Verdict
-
-if TYPE_CHECKING:  # an extra
-    import pandas
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +65,7 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(ComparedRows[Compared]):
     """Mechanisms sorted by their loss after the best remap; ``print`` it for a table.
 
     ``blind`` is the loss without any disclosure, ``left_out`` says why other known mechanisms are not there. The row
@@ -87,23 +78,6 @@ class Comparison:
     rows: tuple[Compared, ...]
     blind: Any
     left_out: dict[str, str]
-
-    def __iter__(self) -> Iterator[Compared]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, name: str) -> Compared:
-        """The row of one mechanism."""
-        for row in self.rows:
-            if row.name == name:
-                return row
-        raise InvalidInput(f"{shown(name)} is not compared: {', '.join(row.name for row in self.rows)}")
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """:meth:`records` as a pandas DataFrame, one row a mechanism. Needs pandas (extra ``pandas``)."""
-        return pandas_records(self.records(), index="mechanism")
 
     def records(self) -> list[dict[str, Any]]:
         """The rows as plain numbers and texts."""
@@ -124,17 +98,13 @@ class Comparison:
     def __str__(self) -> str:
         heads = ("mechanism", "loss", "remapped", "needs ε", "leaks ×", "leaks +", "proved")
         lines = [heads, *(tuple(map(_shown, record.values()))[: len(heads)] for record in self.records())]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines]
         title = f"{self.loss.name or 'loss'}, {self.privacy!r}, {_shown(float(self.blind))} without disclosure"
-        return "\n".join([title, *(line.rstrip() for line in table), *self._about_the_best()])
+        return "\n".join([title, *aligned(lines), *self._about_the_best(_best)])
 
-    def _about_the_best(self) -> list[str]:
-        best = next((row for row in self.rows if row.bound is not None), None)
-        if best is not None and best.bound is not None:
-            least = "" if best.bound == best.remapped else f" than {below(best.bound)}"
-            return [f"{OPTIMAL} is a design for this loss and prior: no mechanism with this promise loses less{least}"]
-        return [f"no row {OPTIMAL}: {self.left_out[OPTIMAL]}"] if OPTIMAL in self.left_out else []
+
+def _best(row: Compared, bound: str) -> str:
+    least = "" if row.bound == row.remapped else f" than {bound}"
+    return f"this loss and prior: no mechanism with this promise loses less{least}"
 
 
 def _shown(value: Any) -> str:
@@ -145,28 +115,16 @@ def _shown(value: Any) -> str:
 
 @overload
 def compare_known(
-    prior: Prior,
-    loss: Loss,
-    privacy: PrivacyType,
-    *,
-    mechanisms: Candidates = None,
-    optimal: bool | None = None,
-    objective: Objective | str = ...,
-    progress: Callable[[str], Any] | None = None,
-) -> Comparison: ...
+    prior: Prior, loss: Loss, privacy: PrivacyType, *, mechanisms: Candidates = None, optimal: bool | None = None,
+    objective: Objective | str = ..., progress: Callable[[str], Any] | None = None,
+) -> Comparison: ...  # fmt: skip
 
 
 @overload
 def compare_known(
-    prior: Prior | None,
-    loss: None,
-    privacy: PrivacyType,
-    *,
-    mechanisms: Candidates = None,
-    optimal: bool | None = None,
-    objective: Objective | str = ...,
-    progress: Callable[[str], Any] | None = None,
-) -> SharesComparison: ...
+    prior: Prior | None, loss: None, privacy: PrivacyType, *, mechanisms: Candidates = None,
+    optimal: bool | None = None, objective: Objective | str = ..., progress: Callable[[str], Any] | None = None,
+) -> SharesComparison: ...  # fmt: skip
 
 
 def compare_known(
@@ -228,37 +186,21 @@ def compare_known(
     prior, privacy = as_prior(prior), as_type(privacy)
     loss = expect(loss, Loss, "a loss", "losses.absolute(space) makes one")
     check_secrets("prior, loss and privacy type", privacy.space, prior, loss)
-    progress = optional_function(progress, "progress")
-    optimal = None if optimal is None else flag(optimal, "optimal")
-    left_out: dict[str, str] = {}
-    made = built(candidates(mechanisms, privacy), privacy, left_out, progress)
-    rows = [_row(name, one, prior, loss, privacy) for name, one in made]
-    if with_the_best(optimal, mechanisms, privacy, left_out):
-        if progress is not None:
-            progress(OPTIMAL)
-        try:
-            best = design(prior, loss, privacy, time_limit=MOST_SECONDS)
-            rows.append(replace(_row(OPTIMAL, best.mechanism, prior, loss, privacy), bound=best.bound))
-        except (NotSupported, Infeasible, UndecidedError, SolverError) as refusal:
-            left_out[OPTIMAL] = str(refusal)
+
+    def row(name: str, made: Any) -> Compared:
+        about = measured(name, made, privacy, prior.exact and loss.exact)
+        channel = about["channel"]
+        return Compared(
+            **about,
+            loss=expected_loss(prior, channel, loss) if set(channel.outputs) <= set(loss.actions) else None,
+            remapped=posterior_loss(prior, channel, loss),
+            multiplicative=leakage(prior, channel),
+            additive=leakage(prior, channel, kind="additive"),
+        )
+
+    rows, left_out = compared(
+        row, lambda: design(prior, loss, privacy, time_limit=MOST_SECONDS), mechanisms, privacy, optimal, progress
+    )
     # equal up to rounding: the design first, then by name
     rows.sort(key=lambda row: (round(float(row.remapped), 12), row.bound is None, row.name))
     return Comparison(prior, loss, privacy, tuple(rows), prior_loss(prior, loss), left_out)
-
-
-def _row(name: str, made: Any, prior: Prior, loss: Loss, privacy: PrivacyType) -> Compared:
-    mechanism = made if isinstance(made, Mechanism) else None
-    check_secrets(f"{name} and privacy type", privacy.space, made)
-    channel = channel_of(made, prior.exact and loss.exact)
-    direct = expected_loss(prior, channel, loss) if set(channel.outputs) <= set(loss.actions) else None
-    return Compared(
-        name,
-        channel,
-        direct,
-        posterior_loss(prior, channel, loss),
-        smallest_epsilon(channel, privacy.space) if mechanism is None else true_epsilon(mechanism),
-        leakage(prior, channel),
-        leakage(prior, channel, kind="additive"),
-        promise_kept(made, privacy),
-        mechanism,
-    )

@@ -1,33 +1,140 @@
-"""What a comparison is made of: candidates built for a promise one after the other, their channels, their proofs."""
+"""What a comparison is made of: candidates built for a promise one after the other, measured, as rows of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from sfumato.arguments import items, one_of
+from sfumato.arguments import flag, items, one_of, optional_function
 from sfumato.certify.mechanism import Mechanism
-from sfumato.channels.channel import Channel, as_channel
-from sfumato.design.boxes.known import OPTIMAL
-from sfumato.errors import Infeasible, InvalidInput, NotSupported, UndecidedError, keyword, shown
+from sfumato.channels.channel import Channel, as_channel, check_secrets
+from sfumato.design.result import Design
+from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, keyword, shown
+from sfumato.labels import pandas_records
+from sfumato.mechanisms.exponential import true_epsilon
 from sfumato.mechanisms.proved import LARGEST_TABLE
 from sfumato.mechanisms.registry import MECHANISMS
-from sfumato.privacy.satisfaction import satisfies
+from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict, holds
+
+if TYPE_CHECKING:  # an extra
+    import pandas
 
 MOST_SECONDS = 10
 """A design beside known mechanisms gets so many seconds; what it has by then is proved, with its bound."""
 
+OPTIMAL = "optimal"
+"""What the best mechanism for the loss and the prior is called."""
+
 Candidates = Iterable[str] | Mapping[str, Any] | None
+Row = TypeVar("Row", bound=Any)  # a frozen value with a name, and with a bound where it is the best of all
 
 _LARGEST_DESIGN = 100  # Up to so many secrets the best is looked for unasked: two seconds without symmetries.
 _LARGEST_EXACT = 2**12  # Up to so many entries measures are computed in fractions.
 
 
-def candidates(mechanisms: Candidates, privacy: PrivacyType) -> Mapping[str, Any]:
+class ComparedRows(Generic[Row]):
+    """Mechanisms beside each other, each a row with a name; ``left_out`` says why others are not there."""
+
+    rows: tuple[Row, ...]
+    left_out: dict[str, str]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Row:
+        """The row of one mechanism."""
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise InvalidInput(f"{shown(name)} is not compared: {', '.join(row.name for row in self.rows)}")
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as plain numbers and texts."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """:meth:`records` as a pandas DataFrame, one row a mechanism. Needs pandas (extra ``pandas``)."""
+        return pandas_records(self.records(), index="mechanism")
+
+    def _about_the_best(self, said: Callable[[Row, str], str]) -> list[str]:
+        """What is said below a table of the row with a bound, given its digits, or of why there is none."""
+        for row in self.rows:
+            if row.bound is not None:
+                return [f"{OPTIMAL} is a design for {said(row, below(row.bound))}"]
+        return [f"no row {OPTIMAL}: {self.left_out[OPTIMAL]}"] if OPTIMAL in self.left_out else []
+
+
+def aligned(lines: list[tuple[str, ...]], left: Collection[int] = (0,)) -> list[str]:
+    """Lines of cells as texts, columns below each other: to the right, but for some."""
+    columns = []
+    for k, column in enumerate(zip(*lines, strict=True)):
+        side, width = str.ljust if k in left else str.rjust, max(map(len, column))
+        columns.append([side(cell, width) for cell in column])
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
+
+
+def below(value: Fraction) -> str:
+    """Six digits, rounded down: nothing is below what is shown."""
+    with localcontext() as context:
+        context.prec, context.rounding = 6, ROUND_FLOOR
+        return f"{float(Decimal(value.numerator) / Decimal(value.denominator)):.6g}"
+
+
+def compared(
+    row: Callable[[str, Any], Row],
+    best: Callable[[], Design],
+    mechanisms: Candidates,
+    privacy: PrivacyType,
+    optimal: bool | None,
+    progress: Callable[[str], Any] | None,
+) -> tuple[list[Row], dict[str, str]]:
+    """Rows of all candidates that exist, and of the best mechanism where it is looked for; why others are left out."""
+    progress = optional_function(progress, "progress")
+    optimal = None if optimal is None else flag(optimal, "optimal")
+    rows: list[Row] = []
+    left_out: dict[str, str] = {}
+    for name, candidate in _candidates(mechanisms, privacy).items():
+        if progress is not None:
+            progress(name)
+        try:
+            verdict = MECHANISMS[name].applies(privacy) if candidate is MECHANISMS.get(name) else None
+            if verdict is not None and verdict.outcome != "holds":
+                left_out[name] = verdict.reason
+                continue
+            made = candidate if isinstance(candidate, Mechanism | Channel) else candidate(privacy)
+        except (NotSupported, Infeasible, UndecidedError) as refusal:
+            left_out[name] = str(refusal)
+            continue
+        rows.append(row(name, made))
+    if optimal is None and mechanisms is None:  # all known ones are compared
+        optimal = len(privacy.space) <= _LARGEST_DESIGN
+        if not optimal:
+            left_out[OPTIMAL] = (
+                f"the best of all mechanisms is looked for unasked on at most {_LARGEST_DESIGN} secrets, here are "
+                f"{len(privacy.space)}; {keyword('optimal', True)} looks for it all the same"
+            )
+    if optimal:
+        if progress is not None:
+            progress(OPTIMAL)
+        try:
+            found = best()
+            rows.append(replace(row(OPTIMAL, found.mechanism), bound=found.bound))
+        except (NotSupported, Infeasible, UndecidedError, SolverError) as refusal:
+            left_out[OPTIMAL] = str(refusal)
+    return rows, left_out
+
+
+def _candidates(mechanisms: Candidates, privacy: PrivacyType) -> Mapping[str, Any]:
     """What is to be compared, by name: known mechanisms, or mechanisms, channels and constructors of one's own."""
     if len(privacy.space) > LARGEST_TABLE:
         raise NotSupported(f"a comparison on {len(privacy.space)} secrets", [f"at most {LARGEST_TABLE}"])
@@ -44,42 +151,16 @@ def candidates(mechanisms: Candidates, privacy: PrivacyType) -> Mapping[str, Any
     return {name: MECHANISMS[name] for name in names}
 
 
-def built(
-    compared: Mapping[str, Any],
-    privacy: PrivacyType,
-    left_out: dict[str, str],
-    progress: Callable[[str], Any] | None,
-) -> Iterator[tuple[str, Any]]:
-    """Candidates that exist for a promise, each built when it is asked for; ``left_out`` is told why others are not."""
-    for name, candidate in compared.items():
-        if progress is not None:
-            progress(name)
-        try:
-            verdict = MECHANISMS[name].applies(privacy) if candidate is MECHANISMS.get(name) else None
-            if verdict is not None and verdict.outcome != "holds":
-                left_out[name] = verdict.reason
-                continue
-            made = candidate if isinstance(candidate, Mechanism | Channel) else candidate(privacy)
-        except (NotSupported, Infeasible, UndecidedError) as refusal:
-            left_out[name] = str(refusal)
-            continue
-        yield name, made
+def measured(name: str, made: Any, privacy: PrivacyType, exactly: bool) -> dict[str, Any]:
+    """What rows of all kinds say of a candidate: its channel, the ε that it needs, whether the promise is proved."""
+    check_secrets(f"{name} and privacy type", privacy.space, made)
+    mechanism, channel = made if isinstance(made, Mechanism) else None, _channel_of(made, exactly)
+    epsilon = smallest_epsilon(channel, privacy.space) if mechanism is None else true_epsilon(mechanism)
+    kept = _promise_kept(made, privacy)
+    return {"name": name, "channel": channel, "epsilon": epsilon, "proved": kept, "mechanism": mechanism}
 
 
-def with_the_best(optimal: bool | None, mechanisms: Candidates, privacy: PrivacyType, left_out: dict[str, str]) -> bool:
-    """Whether the best mechanism is designed: if it is asked for, or if all known ones are compared on few secrets."""
-    if optimal is not None or mechanisms is not None:
-        return bool(optimal)
-    if len(privacy.space) <= _LARGEST_DESIGN:
-        return True
-    left_out[OPTIMAL] = (
-        f"the best of all mechanisms is looked for unasked on at most {_LARGEST_DESIGN} secrets, here are "
-        f"{len(privacy.space)}; {keyword('optimal', True)} looks for it all the same"
-    )
-    return False
-
-
-def channel_of(made: Any, exactly: bool) -> Channel:
+def _channel_of(made: Any, exactly: bool) -> Channel:
     """The channel to measure: in fractions for small exact questions, in floats otherwise."""
     if not isinstance(made, Mechanism):
         return as_channel(made)
@@ -89,7 +170,7 @@ def channel_of(made: Any, exactly: bool) -> Channel:
     return Channel(made.secrets, table / table.sum(axis=1, keepdims=True), made.outputs)
 
 
-def promise_kept(made: Any, privacy: PrivacyType) -> Verdict:
+def _promise_kept(made: Any, privacy: PrivacyType) -> Verdict:
     """Whether the promise is kept: by a proof of it or of a stricter one, else decided now."""
     if isinstance(made, Mechanism) and made.privacy.space is privacy.space:
         same = (made.privacy.epsilon, made.privacy.alpha) == (privacy.epsilon, privacy.alpha)

@@ -10,10 +10,8 @@ such pairs every member gets an equal share of S_Xw, and the members together pr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
@@ -21,7 +19,7 @@ from sfumato.channels.prior import Prior
 from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Integers, floats
+from sfumato.numbers import Array, Integers, floats
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, path_metric
@@ -54,7 +52,9 @@ class Merged:
         given = answer.multipliers
         first, second = (end[given.first, given.second] for end in self.ends)
         between = Multipliers(first, second, given.action, floats(given.values))
-        return replace(answer, matrix=answer.matrix[self.member], multipliers=_joined(between, self._within(between)))
+        return replace(
+            answer, matrix=answer.matrix[self.member], multipliers=Multipliers.joined(between, self._within(between))
+        )
 
     def _within(self, between: Multipliers) -> Multipliers:
         """Multipliers on pairs with bound 0 after which the members of a merged secret have equal reduced costs."""
@@ -71,13 +71,6 @@ class Merged:
         leaf, root, amount = self.tree[0][pair], self.tree[1][pair], moved[pair, action]
         up = amount > 0  # the leaf has more than its share, and the root gains it
         return Multipliers(np.where(up, root, leaf), np.where(up, leaf, root), action, np.abs(amount))
-
-
-def _joined(*parts: Multipliers) -> Multipliers:
-    columns: list[Any] = [
-        np.concatenate([getattr(part, field) for part in parts]) for field in ("first", "second", "action", "values")
-    ]
-    return Multipliers(*columns)
 
 
 def has_equal_rows(problem: Problem) -> bool:
@@ -116,8 +109,8 @@ def merged(problem: Problem) -> Merged | None:
 
 
 def _quotient(
-    member: Integers, count: int, first: Integers, second: Integers, values: NDArray[Any]
-) -> tuple[NDArray[Any], tuple[Integers, Integers]]:
+    member: Integers, count: int, first: Integers, second: Integers, values: Array
+) -> tuple[Array, tuple[Integers, Integers]]:
     """The shortest pair between each two merged secrets: its length, and its ends, −1 where there is none."""
     lengths = np.zeros((count, count), dtype=values.dtype)
     ends = np.full((count, count), -1, dtype=np.int64), np.full((count, count), -1, dtype=np.int64)

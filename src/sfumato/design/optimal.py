@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.arguments import optional_function, positive
 from sfumato.channels.prior import Prior
-from sfumato.design.answer import Answer
+from sfumato.design.answer import Answer, tell
 from sfumato.design.boxes.optimal import TOLERANCE as BOX_TOLERANCE
 from sfumato.design.boxes.optimal import design_on_box
 from sfumato.design.certified import proved_design
@@ -143,8 +143,7 @@ def _for_shares(
         raise NotSupported(f"{what} beside an objective about shares", ["a prior, no loss, and a privacy type"])
     if privacy is None:
         raise InvalidInput("an objective about shares needs a privacy type")
-    watch = watch_of(effort.time_limit)
-    with searching(effort, watch):
+    with searching(effort) as watch:
         return design_for_shares(prior, privacy, objective, effort.tolerance, watch, effort.progress)
 
 
@@ -157,8 +156,7 @@ def _on_box(
             "an objective, a promise about events or a solver by name on a box of coordinates",
             ["the expected loss under an ε", "grid(…) on the centres of cells for all others"],
         )
-    watch = watch_of(effort.time_limit)
-    with searching(effort, watch):
+    with searching(effort) as watch:
         return design_on_box(prior, loss, privacy, outputs, effort.tolerance, watch, effort.progress)
 
 
@@ -178,28 +176,23 @@ class Effort:
         object.__setattr__(self, "solver", solver_name(self.solver))
 
     def announce(self, stage: str, watch: Watch | None = None) -> None:
-        """Tell what begins now; who answers with a KeyboardInterrupt wants what there is."""
-        if self.progress is None:
-            return
+        """Tell what begins now."""
         watch = watch or watch_of(self.time_limit)
-        try:
-            self.progress(ColumnProgress.beginning(stage, watch.spent))
-        except KeyboardInterrupt:
-            watch.stop()
+        tell(self.progress, ColumnProgress.beginning(stage, watch.spent), watch)
 
 
 def best_of(problem: Problem, effort: Effort) -> Design:
     """The best mechanism for a problem, or the best within a time limit; proved in any case."""
-    watch = watch_of(effort.time_limit)
-    with searching(effort, watch):
+    with searching(effort) as watch:
         return _DesignSearch(problem, effort, watch).design()
 
 
 @contextmanager
-def searching(effort: Effort, watch: Watch) -> Iterator[None]:
-    """Tell when functions are compiled, say nothing of floats, and refuse what memory does not hold."""
+def searching(effort: Effort) -> Iterator[Watch]:
+    """Tell when functions are compiled, say nothing of floats, and refuse what memory does not hold; with a watch."""
+    watch = watch_of(effort.time_limit)
     with announcing(lambda: effort.announce(COMPILING, watch)), _without_warnings(), refusing("this design", SMALLER):
-        yield
+        yield watch
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arguments import items
 from sfumato.certify.mechanism import Ceiling
@@ -24,7 +23,7 @@ from sfumato.errors import InvalidInput, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.lp import ColumnProgram, Limit
 from sfumato.memory import refusing
-from sfumato.numbers import Array, floats, is_exact, object_array, together
+from sfumato.numbers import Array, Floats, Integers, floats, is_exact, object_array, together
 from sfumato.privacy.events import EventPromise, event_promises
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.type import PrivacyType, as_type
@@ -44,7 +43,7 @@ _MOST_COMPARISONS = 2 * 10**9
 _SMALLEST_LOG = 1e-9
 
 
-def ordered_bounds(privacy: PrivacyType) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def ordered_bounds(privacy: PrivacyType) -> tuple[Integers, Integers, Floats]:
     """Pairs that no chain implies, at finite distance, both ways round; and ε d of them, as floats can solve it."""
     first, second = privacy.space.pairs
     logs = np.maximum(np.tile(privacy.rate * privacy.space.pair_distances.floats, 2), _SMALLEST_LOG)
@@ -54,9 +53,9 @@ def ordered_bounds(privacy: PrivacyType) -> tuple[NDArray[np.int64], NDArray[np.
 class EventPairs(NamedTuple):
     """All pairs of the promises about events, and which promise each belongs to."""
 
-    upper: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    which: NDArray[np.int64]
+    upper: Integers
+    lower: Integers
+    which: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +88,7 @@ class Problem:
         return np.asarray(weights[:, None] * table.T)
 
     @cached_property
-    def float_cost(self) -> NDArray[np.float64]:
+    def float_cost(self) -> Floats:
         """The linear part of the objective in floats."""
         if self.stated is not None or self.objective.criterion != "expected":
             return floats(self.cost)
@@ -122,12 +121,12 @@ class Problem:
         return ColumnProgram(self.float_cost, *self.ordered_pairs, self.logs, limits=limits)
 
     @cached_property
-    def ordered_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def ordered_pairs(self) -> tuple[Integers, Integers]:
         """Pairs that no chain implies, at finite distance, both ways round."""
         return ordered_bounds(self.privacy)[:2]
 
     @cached_property
-    def logs(self) -> NDArray[np.float64]:
+    def logs(self) -> Floats:
         """ε d of the ordered pairs, never below what floats can solve."""
         return ordered_bounds(self.privacy)[2]
 
@@ -140,7 +139,7 @@ class Problem:
         )
         return EventPairs(upper, lower, np.repeat(np.arange(len(self.events)), [len(e) for e in self.events]))
 
-    def factors(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
+    def factors(self, first: Integers, second: Integers) -> Floats:
         """e^{εd} of pairs, infinite where floats end."""
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(self.privacy.rate * self.privacy.space.distances.floats[first, second]))
@@ -226,7 +225,7 @@ def _with_actions(loss: Loss, rows: list[int]) -> Loss:
     return Loss([loss.actions[w] for w in rows], loss.secrets, loss.matrix[rows], loss.name)
 
 
-def undominated(table: NDArray[np.float64] | NDArray[np.int64]) -> list[int]:
+def undominated(table: Floats | Integers) -> list[int]:
     """Actions that no other is at least as good as for every secret; of equal ones the first.
 
     One row an action. Leaving out an action can only make the optimum worse, so a wrong answer of floats costs at most

@@ -12,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sfumato.design.answer import Answer, Multipliers
+from sfumato.design.answer import NO_MULTIPLIERS, Answer, Multipliers
 from sfumato.design.problem import Problem
 from sfumato.lp import Limit
 from sfumato.lp.cone.near import exponential_shares
@@ -33,12 +33,10 @@ def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:
 
     Examples
     --------
-    >>> from sfumato.channels import Prior
+    >>> import sfumato as sf
     >>> from sfumato.design.problem import problem
-    >>> from sfumato.losses import absolute
-    >>> from sfumato.privacy import PrivacyType
-    >>> from sfumato.spaces import line
-    >>> asked = problem(Prior.uniform(line(3)), absolute(line(3)), PrivacyType(line(3), alpha="1/9"))
+    >>> line = sf.line(3)
+    >>> asked = problem(sf.Prior.uniform(line), sf.losses.absolute(line), sf.PrivacyType(line, alpha="1/9"))
     >>> found = simple_answer(asked)
     >>> found.method, round(value_of(asked, found.matrix), 3)
     ('exponential noise', 0.39)
@@ -51,10 +49,9 @@ def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:
     if not kept:
         return None
     matrix, method = min(kept, key=lambda one: value_of(problem, one[0]))
-    nothing = np.zeros(0, dtype=np.int64)
     # a worst case is bounded by the mean over secrets, or over priors; limits have no price
     prices = tuple(np.full(len(limit.level), float(limit.relative)) for limit in problem.limits)
-    return Answer(matrix, Multipliers(nothing, nothing, nothing, np.zeros(0)), method, 0, perf_counter() - started,
+    return Answer(matrix, NO_MULTIPLIERS, method, 0, perf_counter() - started,
                   finished=False, prices=prices)  # fmt: skip
 
 

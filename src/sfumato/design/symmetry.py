@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.design.answer import Multipliers
 from sfumato.design.problem import Problem
 from sfumato.lp import ColumnProgram
-from sfumato.numbers import Array, floats
+from sfumato.numbers import Array, Floats, Integers, floats
 from sfumato.watch import Watch
 
 _MOST_ELEMENTS = 4000  # Larger groups belong to spaces so regular that they are small, or have closed forms.
@@ -30,19 +30,19 @@ _MOST_BASE = 6  # A space that needs more base points has a huge group.
 class Symmetry:
     """A group, one row an element: where it moves each secret and each action."""
 
-    secrets: NDArray[np.int64]
-    actions: NDArray[np.int64]
+    secrets: Integers
+    actions: Integers
 
     def __len__(self) -> int:
         return len(self.secrets)
 
     @property
-    def classes(self) -> NDArray[np.int64]:
+    def classes(self) -> Integers:
         """The orbit of each secret."""
         return np.unique(self.secrets.min(axis=0), return_inverse=True)[1]
 
     @property
-    def representatives(self) -> NDArray[np.int64]:
+    def representatives(self) -> Integers:
         """One action of each orbit, the first."""
         return np.unique(self.actions.min(axis=0))
 
@@ -64,7 +64,7 @@ class Symmetry:
         )
         return ColumnProgram(program.cost[:, chosen], program.first, program.second, program.logs, classes, limits)
 
-    def spread(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spread(self, matrix: Floats) -> Floats:
         """The whole mechanism from scaled columns of representatives: the mean over the group."""
         result = np.zeros((self.secrets.shape[1], self.actions.shape[1]))
         for moved, acted in zip(self.secrets, self.actions, strict=True):
@@ -81,9 +81,7 @@ class Symmetry:
         # several elements may move a multiplier to one place
         return Multipliers.summed(n, first.ravel(), second.ravel(), action.ravel(), np.tile(share, len(self)))
 
-    def spread_prices(
-        self, prices: tuple[NDArray[np.float64], ...], groups: list[int]
-    ) -> tuple[NDArray[np.float64], ...]:
+    def spread_prices(self, prices: tuple[Floats, ...], groups: list[int]) -> tuple[Floats, ...]:
         """Prices of every secret from those of orbits, shared equally; those of totals as they are."""
         sizes = np.bincount(self.classes)
         return tuple(
@@ -123,14 +121,14 @@ def symmetry(problem: Problem, watch: Watch | None = None) -> Symmetry | None:
     return Symmetry(np.array(moved), np.array(acted)) if len(moved) > 1 else None
 
 
-def _codes(table: Array) -> NDArray[np.int64]:
+def _codes(table: Array) -> Integers:
     """Equal entries as equal integers: the bits of floats, of which zero alone has two kinds."""
     if table.dtype == np.float64:
         return np.asarray(table + 0.0).view(np.int64)
     return np.asarray(table, dtype=np.int64)
 
 
-def _colours(parts: list[NDArray[np.uint64]]) -> NDArray[np.int64]:
+def _colours(parts: list[NDArray[np.uint64]]) -> Integers:
     """Secrets of different colours are not exchanged: their distances, or what is at stake there, differ as sets.
 
     Sets are told apart by the sums of their scrambled members; where two agree by accident nothing is lost, because
@@ -140,7 +138,7 @@ def _colours(parts: list[NDArray[np.uint64]]) -> NDArray[np.int64]:
     return np.asarray(np.unique(sums, axis=0, return_inverse=True)[1].ravel())
 
 
-def _scrambled(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _scrambled(codes: Integers) -> NDArray[np.uint64]:
     """A permutation of the 64-bit integers that looks random: the bits of most floats end in zeros."""
     mixed = codes.astype(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -150,13 +148,13 @@ def _scrambled(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
     return mixed
 
 
-def _refined(classes: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _refined(classes: Integers, codes: Integers) -> Integers:
     """Numbers for points that differ in one of two ways."""
     ranks = np.unique(codes, return_inverse=True)[1].ravel()
     return np.asarray(np.unique(classes * len(classes) + ranks, return_inverse=True)[1].ravel())
 
 
-def _base(table: NDArray[np.int64], colours: NDArray[np.int64]) -> list[int] | None:
+def _base(table: Integers, colours: Integers) -> list[int] | None:
     """Points whose distances tell all points apart: an isometry is known once their images are."""
     classes = colours.copy()
     base: list[int] = []
@@ -172,7 +170,7 @@ def _base(table: NDArray[np.int64], colours: NDArray[np.int64]) -> list[int] | N
     return base if len(np.unique(classes)) == len(classes) else None
 
 
-def _images(table: NDArray[np.int64], colours: NDArray[np.int64], base: list[int]) -> list[list[int]]:
+def _images(table: Integers, colours: Integers, base: list[int]) -> list[list[int]]:
     """Points that may be the images of the base: of the same colours, at the same distances from each other."""
     partial: list[list[int]] = [[]]
     for x in base:
@@ -188,9 +186,7 @@ def _images(table: NDArray[np.int64], colours: NDArray[np.int64], base: list[int
     return partial
 
 
-def _extended(
-    table: NDArray[np.int64], colours: NDArray[np.int64], base: list[int], images: list[int]
-) -> NDArray[np.int64] | None:
+def _extended(table: Integers, colours: Integers, base: list[int], images: list[int]) -> Integers | None:
     """The isometry with these images of the base, if there is one."""
     before = np.lexsort((*table[base], colours))
     after = np.lexsort((*table[images], colours))
@@ -202,7 +198,7 @@ def _extended(
     return permutation if kept else None
 
 
-def _matching_actions(tables: NDArray[np.uint64], permutation: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _matching_actions(tables: NDArray[np.uint64], permutation: Integers) -> Integers | None:
     """How actions must move with the secrets so that no table changes: one row an action, codes of its entries."""
     n, inverse = len(permutation), np.argsort(permutation)
     # rows are told apart by a hash in wrapping integers, which does not depend on the order of summation

@@ -14,7 +14,6 @@ from fractions import Fraction
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from sfumato.certify.mechanism import Mechanism
@@ -28,7 +27,7 @@ from sfumato.design.result import Design
 from sfumato.design.solvers import Solver
 from sfumato.errors import NotConverged
 from sfumato.lp import Limit
-from sfumato.numbers import floats, object_array
+from sfumato.numbers import Floats, floats, object_array
 from sfumato.watch import TimeIsUp, Watch
 
 # So many steps towards more entropy are made at most; the first ones bring most of it.
@@ -39,7 +38,7 @@ _ENOUGH = 1e-3
 _TIE_SHARE = 0.9
 
 
-def tied(problem: Problem, level: Fraction, aim: NDArray[np.float64] | None = None) -> Problem:
+def tied(problem: Problem, level: Fraction, aim: Floats | None = None) -> Problem:
     """The mechanisms whose expected loss is at most ``level``; to be made small is ``aim``, or the worst secret."""
     n = len(problem.privacy.space)
     least = Limit(problem.cost_under(problem.prior), np.zeros(n, dtype=np.int64), object_array([level]))
@@ -54,7 +53,7 @@ def tie_broken(problem: Problem, design: Design, solver: Solver, tolerance: floa
     exactly = solver.rational and second == "worst secret"
     level = design.loss if exactly else design.bound + Fraction(_TIE_SHARE * tolerance) * abs(design.loss)
 
-    def solve(aim: NDArray[np.float64] | None = None) -> Answer:
+    def solve(aim: Floats | None = None) -> Answer:
         others = tied(problem, max(level, design.loss), aim)
         return accepting(others, solver)(others, tolerance / 100, None, watch)
 
@@ -76,7 +75,7 @@ def tie_broken(problem: Problem, design: Design, solver: Solver, tolerance: floa
     return replace(broken, second=_second_value(problem, mechanism), iterations=design.iterations)
 
 
-def _full_matrix(problem: Problem, mechanism: Mechanism) -> NDArray[np.float64]:
+def _full_matrix(problem: Problem, mechanism: Mechanism) -> Floats:
     """The mechanism with a column for every action."""
     matrix = np.zeros(problem.shape)
     matrix[:, [problem.loss.actions.index(y) for y in mechanism.outputs]] = mechanism.weights / mechanism.total
@@ -90,7 +89,7 @@ def _second_value(problem: Problem, mechanism: Mechanism) -> float:
     return float(max(losses_of_secrets(problem.loss.matrix[rows], mechanism.weights, mechanism.total)))
 
 
-def _most_entropy(prior: Prior, solve: Callable[[NDArray[np.float64]], Answer], start: NDArray[np.float64]) -> Answer:
+def _most_entropy(prior: Prior, solve: Callable[[Floats], Answer], start: Floats) -> Answer:
     """One with a larger conditional entropy than ``start``, nearly the largest."""
     weights = prior.float_weights
     matrix, answer = start, None
@@ -112,13 +111,13 @@ def _most_entropy(prior: Prior, solve: Callable[[NDArray[np.float64]], Answer], 
     return replace(answer, matrix=matrix)
 
 
-def conditional_entropy(prior: NDArray[np.float64], matrix: NDArray[np.float64]) -> float:
+def conditional_entropy(prior: Floats, matrix: Floats) -> float:
     """H(X | Y) in nats."""
     joint = prior[:, None] * matrix
     return float(-(joint * np.log(_posteriors(prior, matrix))).sum())
 
 
-def _posteriors(prior: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _posteriors(prior: Floats, matrix: Floats) -> Floats:
     """p(x | y), and 1 where nothing is to be counted, so that logarithms are 0 there."""
     joint = prior[:, None] * matrix
     total = joint.sum(axis=0, keepdims=True)

@@ -92,7 +92,7 @@ def chosen(question: BoxSetup, watch: Watch, progress: Callable[[Any], object] |
     if best.gap <= question.tolerance:
         return Chosen(best, f"a table of its own for this box{_above(best)}")
     noise = _noise(question)
-    wanted = f"no table came within {_percent(question.tolerance)} of the best possible in time"
+    wanted = f"no table came within {100 * question.tolerance:.2g} % of the best possible in time"
     if noise is None or best.loss <= noise.loss:
         return Chosen(best, f"a table{_above(best)}: {wanted}, but {_SAME} would lose more")
     return Chosen(noise, f"{_SAME}{_above(noise)}: {wanted}")
@@ -131,7 +131,3 @@ def _is_noise(best: Design) -> bool:
 
 def _above(best: Design) -> str:
     return f"; no mechanism loses more than {gap_words(best.gap)} less" if 0 < best.gap < 1 else ""
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"

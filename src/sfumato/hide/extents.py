@@ -96,7 +96,7 @@ def extent_of(given: Any, *, earth: bool, unit: str, crs: Any = None, data: Path
     [64.090..., -21.99..., 64.180..., -21.79...]
     """
     if isinstance(given, PathLike) or (isinstance(given, str) and _names_a_file(given)):
-        return _of_file(Path(given), unit, data) if earth else _refuse_file(given)
+        return _of_file(Path(given), unit, data, earth)
     if not isinstance(given, str):
         numbers = items(given, keyword("box"))
     elif _looks_like_numbers(given):
@@ -210,15 +210,13 @@ def _around(given: str, unit: str, earth: bool) -> Extent:
 # ----------------------------------------------------------------- files
 
 
-def _refuse_file(given: Any) -> Extent:
-    raise NotSupported(
-        f"the extent of {given} for columns of x and y without a coordinate system",
-        ["xmin, ymin, xmax, ymax", f"{keyword('crs')} of the columns"],
-    )
-
-
-def _of_file(file: Path, unit: str, data: Path | None) -> Extent:
+def _of_file(file: Path, unit: str, data: Path | None, earth: bool) -> Extent:
     """The extent of a public file in degrees."""
+    if not earth:
+        raise NotSupported(
+            f"the extent of {file} for columns of x and y without a coordinate system",
+            ["xmin, ymin, xmax, ymax", f"{keyword('crs')} of the columns"],
+        )
     if not file.is_file():
         raise InvalidInput(f"{keyword('box')}: there is no file {file}")
     refuse_data(file, data, "box")

@@ -26,10 +26,10 @@ from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
 from sfumato.hide.repeating import answered, naming
 from sfumato.hide.sources import Source, column_of, source_of
 from sfumato.hide.wish import Wish, Wishes, is_data, wish_of, with_wishes
-from sfumato.release.batches import BATCH, Progress, batch_release, tell
+from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.crs import system_of
 from sfumato.release.places import Geometry, Place, Position, in_system
-from sfumato.release.streams import release_file
+from sfumato.release.streams import Released, release_file
 from sfumato.release.tables import released_table
 from sfumato.release.terms import Terms
 from sfumato.spaces.box import Box
@@ -113,12 +113,11 @@ def hide(
     targets = _targets(start, output, flag(overwrite, "overwrite"))
     say = optional_function(progress, "progress") or (lambda _: None)
     if spec is None:
-        wish: Any = wish_of(hide, wishes)
-        asked = question_of(wish, start, say, targets[0] if targets else None)
+        asked = question_of(wish_of(hide, wishes), start, say, targets[0] if targets else None)
     else:
-        wish, asked = _from_spec(spec, hide, wishes, start)
+        asked = _from_spec(spec, hide, wishes, start)
     question = setup(asked.spec)
-    terms = _terms(asked, wish)
+    terms = _terms(asked.column, asked.spec.release, wishes.get("ledger"), wishes.get("dataset"))
     Checked(start, asked.column, targets[0] if targets else None, asked.corners).look(question.space, terms)
     watch = watch_of(wishes.get("time_limit", question.time_limit))
     before = answered(asked.spec, watch) if isinstance(wishes.get("time_limit"), Watch | None) else None
@@ -134,7 +133,8 @@ def hide(
     asked = replace(asked, spec=naming(asked.spec, found.design.mechanism))
     if targets:
         return _released_file(start, targets, found, asked, terms, overwrite, say)
-    return _released_table(start, found, asked, terms)
+    work = tell(batch_release(found.design.mechanism, terms))
+    return _hidden(start, found, asked, work, table=start.back(released_table(start.table, work, BATCH)))
 
 
 # ----------------------------------------------------------------- the question
@@ -162,7 +162,11 @@ def question_of(
     if isinstance(wish.box, Box):
         values["space"] = box_table(wish.box)
     else:
-        extent = shop.box(unit) if is_data(wish.box) else _extent(wish, source, column, earth, unit)
+        if is_data(wish.box):
+            extent = shop.box(unit)
+        else:
+            crs = None if isinstance(column, Place | Geometry) else wish.crs
+            extent = extent_of(wish.box, earth=earth, unit=unit, crs=crs, data=source.file)
         rate = rate_of_table(privacy, unit)
         values["space"] = extent.table(cell_side(rate, extent.sides, unit) if wish.cell is None else wish.cell)
         shop.checked = replace(shop.checked, said=extent.floats)
@@ -173,11 +177,6 @@ def question_of(
     values = {name: table for name, table in values.items() if table}
     spec = spec_from_values(values, source="the question")
     return Asked(spec, column, tuple(shop.paid), wish.error, shop.checked.said)
-
-
-def _extent(wish: Wish, source: Source, column: Position, earth: bool, unit: str) -> Extent:
-    crs = None if isinstance(column, Place | Geometry) else wish.crs
-    return extent_of(wish.box, earth=earth, unit=unit, crs=crs, data=source.file)
 
 
 @dataclass(eq=False)
@@ -195,11 +194,7 @@ class _Shop:
     @property
     def terms(self) -> Terms:
         """The terms of the release that will be, without the ledger."""
-        wish = self.wish
-        return Terms(
-            self.checked.column, on_unknown=wish.on_unknown, most_moved=wish.most_moved, person=wish.person,
-            most_rows=wish.most_rows, beyond=wish.beyond, drop=wish.drop, stay=wish.keep,
-        )  # fmt: skip
+        return _terms(self.checked.column, self.wish)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -301,7 +296,7 @@ def _release_table(wish: Wish, column: Position) -> dict[str, Any]:
     return table | ({} if wish.person is None else {"beyond": wish.beyond})
 
 
-def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> tuple[Any, Asked]:
+def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> Asked:
     """A spec that was written before, with the ledger of now."""
     others = [name for name in wishes if name not in ("ledger", "dataset", "time_limit")]
     if hide is not None or others:
@@ -316,20 +311,16 @@ def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> tuple[Any,
     elif terms.columns is not None:
         column = Position(*terms.columns)
     check_columns(source, column, terms.person)
-    return wishes, Asked(spec, column if terms.crs is None else in_system(column, terms.crs))
+    return Asked(spec, column if terms.crs is None else in_system(column, terms.crs))
 
 
 # ----------------------------------------------------------------- the release
 
 
-def _terms(asked: Asked, wish: Any) -> Terms:
-    ledger, dataset = (
-        (wish.ledger, wish.dataset) if isinstance(wish, Wish) else (wish.get("ledger"), wish.get("dataset"))
-    )
-    given = asked.spec.release
-    assert given is not None
+def _terms(column: Position, given: Any, ledger: Any = None, dataset: str | None = None) -> Terms:
+    """The terms that a wish, or the table ``[release]`` of a spec, stands for."""
     return Terms(
-        asked.column, on_unknown=given.on_unknown, most_moved=given.most_moved, ledger=ledger, dataset=dataset,
+        column, on_unknown=given.on_unknown, most_moved=given.most_moved, ledger=ledger, dataset=dataset,
         person=given.person, most_rows=given.most_rows, beyond=given.beyond, drop=given.drop, stay=given.keep,
     )  # fmt: skip
 
@@ -380,18 +371,13 @@ def _released_file(
         found.design.mechanism, source.file, targets[0], terms, overwrite=overwrite, layer=source.layer,
         progress=tell_rows, beside=dict(zip(targets[1:], contents, strict=True)),
     )  # fmt: skip
-    known = Diagnostics(done.rows, done.moved, done.farthest, done.dropped, done.beyond, done.seconds)
-    return Hidden(found.design, asked.spec, found.why, asked.paid, known, files=targets, stay=_staying(source, asked))
+    return _hidden(source, found, asked, done, files=targets)
 
 
-def _released_table(source: Source, found: Chosen, asked: Asked, terms: Terms) -> Hidden:
-    work = tell(batch_release(found.design.mechanism, terms))
-    table = source.back(released_table(source.table, work, BATCH))
-    known = Diagnostics(work.rows, work.moved, work.farthest, work.dropped, work.beyond, work.seconds)
-    return Hidden(found.design, asked.spec, found.why, asked.paid, known, table=table, stay=_staying(source, asked))
-
-
-def _staying(source: Source, asked: Asked) -> tuple[str, ...]:
+def _hidden(source: Source, found: Chosen, asked: Asked, done: Released | BatchRelease, **made: Any) -> Hidden:
+    """What came of a release that is done: the table or the files that were made, and all that is known of it."""
     assert asked.spec.release is not None
+    known = Diagnostics(done.rows, done.moved, done.farthest, done.dropped, done.beyond, done.seconds)
     gone = (*released_columns(source, asked.column), *asked.spec.release.drop)
-    return tuple(name for name in source.columns if name not in gone)
+    stay = tuple(name for name in source.columns if name not in gone)
+    return Hidden(found.design, asked.spec, found.why, asked.paid, known, stay=stay, **made)

@@ -191,20 +191,19 @@ def noisy_counts(looked: Looked, box: Box, epsilon: Fraction) -> NDArray[np.int6
     """How many places lie in each cell, with noise, nothing below 0."""
     counts = np.zeros(box.shape, dtype=np.int64)
     for first, second, _ in looked.places():
-        if box.frame is not None:
-            inside = (np.abs(first) <= 90) & (np.abs(second) <= 360)
-            counts += counts_on_cells(box, first[inside], second[inside])
-        else:
-            counts += plain_counts(box, first, second)
+        known = (np.abs(first) <= 90) & (np.abs(second) <= 360) if box.frame is not None else slice(None)
+        counts += cell_counts(box, first[known], second[known])
     drawn = np.asarray(integer_noise(epsilon / 2).draw(counts.ravel()))
     return np.maximum(drawn, 0).reshape(box.shape).astype(np.int64)
 
 
-def plain_counts(box: Box, x: Floats, y: Floats, weights: Any = None) -> Any:
-    """Counts of points on the cells of a box that is not on the Earth; those outside are not counted."""
+def cell_counts(box: Box, first: Floats, second: Floats, weights: Floats | None = None) -> Integers:
+    """Counts of points, or of whole weights, on the cells of a box, on the Earth or not; those outside do not count."""
+    if box.frame is not None:
+        return counts_on_cells(box, first, second, weights)
     edges = [np.array([float(o + b) for b in box.breaks(axis)]) for axis, o in enumerate(box.origin)]
-    found, *_ = np.histogram2d(x, y, bins=edges, weights=weights)
-    return found.astype(np.int64) if weights is None else found
+    found, *_ = np.histogram2d(first, second, bins=edges, weights=weights)
+    return np.asarray(np.rint(found).astype(np.int64))
 
 
 # ----------------------------------------------------------------- charges

@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput, few, keyword, shown
 from sfumato.hide.extents import file_places, refuse_data
-from sfumato.hide.paid import plain_counts
+from sfumato.hide.paid import cell_counts
 from sfumato.numbers import Floats, Integers
 from sfumato.spaces.box import Box
 from sfumato.spaces.earth import counts_on_cells
@@ -22,6 +22,7 @@ from sfumato.specs.cities import all_cities
 from sfumato.specs.complaints import nearest
 from sfumato.specs.tables import Columns, numbers_of
 
+_ROW_NUMBERS = ("id", "fid", "index", "row", "")  # names of columns that number their rows
 _SCALE = 10**9  # what weights that are no whole numbers are rounded to parts of
 _FEWEST_CITIES = 2
 
@@ -80,31 +81,21 @@ def _cities(box: Box) -> Integers:
 def _of_file(file: Path, box: Box, column: str | None) -> Any:
     first, second, table = file_places(file)
     if isinstance(table, Columns):
-        weights = _weights_of_columns(table, column)
+        numeric = [name for name in table.header if _are_numbers(table, name)]
+        name = _weight_column(table.header, numeric, str(file), column)
+        weights = np.array([float(value) for value in numbers_of(table, name)] if name else [1.0] * len(table))
     else:
         middle = table.geometry.representative_point()
         first, second = middle.y.to_numpy(dtype=float), middle.x.to_numpy(dtype=float)
-        weights = _weights_of_frame(table, file, column)
-    if box.frame is not None:
-        counts: Any = counts_on_cells(box, first, second, _whole(weights))
-    else:
-        counts = np.rint(plain_counts(box, first, second, _whole(weights))).astype(np.int64)
-    if not np.asarray(counts).any():
+        numeric = [str(name) for name, kind in table.dtypes.items() if getattr(kind, "kind", "O") in "iuf"]
+        name = _weight_column([str(name) for name in table.columns], numeric, str(file), column)
+        weights = table[name].to_numpy(dtype=float) if name else np.ones(len(table))
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise InvalidInput(f"{file}: weights are finite and not negative")
+    counts = cell_counts(box, first, second, _whole(weights))
+    if not counts.any():
         raise InvalidInput(f"no point of {file} with a weight lies in {box.name}")
     return counts
-
-
-def _weights_of_columns(table: Columns, column: str | None) -> Floats:
-    numeric = [name for name in table.header if _are_numbers(table, name)]
-    name = _weight_column(table.header, numeric, str(table.file), column)
-    values = [float(value) for value in numbers_of(table, name)] if name else [1.0] * len(table)
-    return _checked(np.array(values), str(table.file))
-
-
-def _weights_of_frame(frame: Any, file: Path, column: str | None) -> Floats:
-    numeric = [str(name) for name, kind in frame.dtypes.items() if getattr(kind, "kind", "O") in "iuf"]
-    name = _weight_column([str(name) for name in frame.columns], numeric, str(file), column)
-    return _checked(frame[name].to_numpy(dtype=float) if name else np.ones(len(frame)), str(file))
 
 
 def _are_numbers(table: Columns, name: str) -> bool:
@@ -123,24 +114,14 @@ def _weight_column(names: Sequence[str], numeric: Sequence[str], file: str, give
             return ""
         raise InvalidInput(f"{keyword('prior_column', given)}: {file} has no such column{nearest(given, names)}")
     name = str(named_column(names, COUNTS, f"the weights of {file}", f"say which with {keyword('prior_column')}"))
-    unused = [other for other in numeric if other not in place_names(numeric) and not _is_a_number(other)]
+    places = place_names(numeric)
+    unused = [other for other in numeric if other not in places and other.strip().lower() not in _ROW_NUMBERS]
     if not name and unused:
         raise InvalidInput(
             f"nothing in {file} is called like weights, and {few(unused)} would not be used: say which it is, "
             f"{keyword('prior_column', unused[0])}, or {keyword('prior_column', EACH_ROW)} for one each row"
         )
     return name
-
-
-def _is_a_number(name: str) -> bool:
-    """Whether a column numbers its rows, by its name."""
-    return name.strip().lower() in ("id", "fid", "index", "row", "")
-
-
-def _checked(weights: Floats, name: str) -> Floats:
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise InvalidInput(f"{name}: weights are finite and not negative")
-    return weights
 
 
 def _whole(weights: Floats) -> Floats:

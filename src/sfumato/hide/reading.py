@@ -6,8 +6,6 @@ geometry as the text that stands there.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,20 +13,18 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from sfumato.errors import InvalidInput
 from sfumato.release.geo_files import DRIVERS, layer_batches
 from sfumato.release.geo_json import feature_lines
-from sfumato.release.lines_csv import header_of
-from sfumato.release.streams_text import complaints_of_reading, file_blocks, reading
+from sfumato.release.lines_csv import csv_header
+from sfumato.release.streams_text import arrow_file, delimiter_of, file_blocks, first_block, reading
 
 BATCH = 1 << 16
 """Rows of a batch."""
 
 _AS_WE_SAY = {"wkb_geometry": "geometry"}  # what a Shapefile, whose geometries have no name, calls them in Arrow
-_FIRST_BYTES = 1 << 20  # of a text file, for its header
 
 
 def file_batches(file: Path, kind: str, names: Sequence[str] | None, layer: str | None = None) -> Iterator[Any]:
@@ -51,35 +47,22 @@ def file_batches(file: Path, kind: str, names: Sequence[str] | None, layer: str 
 
 
 def _csv(file: Path, wanted: list[str] | None) -> Iterator[Any]:
-    names, delimiter = _header(file)
-    texts = {name: pa.string() for name in names}
+    header = csv_header(first_block(file), delimiter_of(file), final=True)
+    assert header is not None
+    texts = {name: pa.string() for name in header.names}
     try:
         yield from pyarrow.csv.open_csv(
             file,
-            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True),
             convert_options=pyarrow.csv.ConvertOptions(include_columns=wanted, column_types=texts),
         )
     except pa.ArrowInvalid as error:
         raise InvalidInput(f"{file} cannot be read: {str(error)[:200]}") from error
 
 
-def _header(file: Path) -> tuple[list[str], str]:
-    """The names in a CSV file, and what stands between its cells: what makes as many of its first line as of names."""
-    with pa.input_stream(str(file), compression="detect") as stream:
-        head = stream.read(_FIRST_BYTES)
-    names = header_of(head, ".tsv" in file.suffixes)
-    first = head.decode("utf-8-sig", "replace")
-    fits = (mark for mark in ",;\t|" if len(next(csv.reader(io.StringIO(first), delimiter=mark), [])) == len(names))
-    return names, next(fits, ",")
-
-
 def _arrow(file: Path, wanted: list[str] | None) -> Iterator[Any]:
-    with complaints_of_reading(file, "Arrow"), pa.memory_map(str(file)) as mapped:
-        whole = mapped.read(6) == b"ARROW1"
-        mapped.seek(0)
-        reader: Any = pa.ipc.open_file(mapped) if whole else pa.ipc.open_stream(mapped)
-        batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if whole else iter(reader)
-        for batch in batches:
+    with arrow_file(file) as found:
+        for batch in found.batches:
             for first in range(0, len(batch), BATCH):
                 part = batch.slice(first, BATCH)
                 yield part if wanted is None else part.select(wanted)

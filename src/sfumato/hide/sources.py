@@ -64,7 +64,12 @@ class Source:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of its columns."""
-        return _columns_of_table(self.table) if self.file is None else self.reference.columns
+        if self.file is not None:
+            return self.reference.columns
+        names = getattr(self.table, "column_names", None) or getattr(self.table, "columns", None)
+        if (names is None or callable(names)) and hasattr(self.table, "schema"):
+            names = self.table.schema.names
+        return () if names is None else tuple(name for name in names if isinstance(name, str))
 
     def require(self, names: Sequence[str]) -> None:
         """Refuse names of columns that are not there."""
@@ -222,13 +227,6 @@ def _of_table(given: Any) -> Source:
         inner = _of_table(given.to_native())
         return Source(table=inner.table, back=lambda table: nw.from_native(inner.back(table)))
     return Source(table=given)
-
-
-def _columns_of_table(table: Any) -> tuple[str, ...]:
-    names = getattr(table, "column_names", None) or getattr(table, "columns", None)
-    if (names is None or callable(names)) and hasattr(table, "schema"):
-        names = table.schema.names
-    return tuple(name for name in names if isinstance(name, str)) if names is not None else ()
 
 
 def column_of(source: Source, wish: Wish) -> Position:

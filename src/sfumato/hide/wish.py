@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import Parameter, signature
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from sfumato.arguments import integer, positive
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.numbers import Number
-from sfumato.release.terms import names_of
+from sfumato.release.terms import names_of, with_fields
 from sfumato.specs.complaints import nearest
 from sfumato.watch import Watch
 
@@ -241,9 +241,5 @@ def wish_of(hide: Any, wishes: dict[str, Any] | Wishes) -> Wish:
 
 
 def with_wishes(function: Callable[..., Any]) -> Any:
-    """Show the fields of :class:`Wish` in the signature of a function that takes them as ``**wishes``."""
-    own = signature(function)
-    shared = [field for field in signature(Wish).parameters.values() if field.name != "hide"]
-    kept = [parameter for parameter in own.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
-    function.__signature__ = own.replace(parameters=[*kept, *shared])  # type: ignore[attr-defined]
-    return function
+    """Show the fields of :class:`Wish` beside ``hide`` as keywords of a function."""
+    return with_fields(Wish, function)

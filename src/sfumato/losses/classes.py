@@ -141,7 +141,7 @@ def is_single_crossing(loss: Loss, space: FiniteSpace) -> Verdict:
     """
     loss, space = as_loss(loss), as_space(space)
     check_secrets("loss and space", space, loss)
-    path = _path(space)
+    path = line_path(space)
     if path is None:
         return fails(f"{space.name} is no line: distances do not add up along one chain of all secrets")
     table = loss.matrix[:, path]
@@ -173,7 +173,7 @@ def _crosses_once(gap: list[Any]) -> bool:
     return all(value > 0 for value in gap[first:])
 
 
-def _path(space: FiniteSpace) -> list[int] | None:
+def line_path(space: FiniteSpace) -> list[int] | None:
     """The secrets from one end to the other if the pairs that no chain implies form one path."""
     near: list[list[int]] = [[] for _ in space.labels]
     for x, z in zip(*space.pairs, strict=True):

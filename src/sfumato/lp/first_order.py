@@ -15,11 +15,14 @@ Floats throughout: the answer is a proposal.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
+from math import exp, log
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -38,9 +41,6 @@ from sfumato.lp.cone.program import (
 from sfumato.numbers import Floats
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
-if TYPE_CHECKING:
-    from sfumato.lp.first_order_iteration import Iteration, Measure
-
 Start = tuple[Floats | None, Floats | None]
 
 _MOST_ITERATIONS = 200_000
@@ -49,6 +49,9 @@ _MOST_ITERATIONS = 200_000
 _ENOUGH, _NECESSARY, _LONG = 0.2, 0.8, 0.36
 _CHECK = {"cpu": 25, "cuda": 50}  # So many iterations lie between looks at residual and bound.
 _REPAIR = {"cpu": 1, "cuda": 4}  # Every so many checks there is a repair, which takes long on a device.
+_WEIGHT = 0.3  # The primal weight at the start, in norms of the scaled costs.
+_SMOOTHING, _DRIFT = 0.5, 30.0  # The share of the observed weight in the next one, and how far it may go.
+_NORM_MARGIN = 1.03  # Power iteration finds a little less than a norm.
 _WORTH_A_THREAD = 3_000_000  # With fewer multipliers, threads wait for each other longer than they work.
 
 
@@ -114,46 +117,135 @@ def solve_first_order(
             method = Iteration(program, tolerance, place, watch)
             method.warm(*checked)
             run = Steering(method, begun, smallest_value(program.cost))
-            ended = run.until(tolerance, watch, progress)
-            return _result(method, run.state(), program, ended)
+            ended, state = run.until(tolerance, watch, progress), run.state()
+            multipliers = method.support.multipliers(method.best_z, method.scale, len(program.first))
+            return ColumnSolution(
+                method.best.cpu().numpy(), multipliers, state.value, state.bound, state.gap, state.iteration,
+                state.seconds, ended,
+            )  # fmt: skip
     except TimeIsUp:
         return constant_columns(program, perf_counter() - begun, Ending.TIME)
 
 
-class Steered(Protocol):
-    """An iteration as :class:`Steering` sees it: the operator, and the best of both sides so far."""
+@dataclass(frozen=True)
+class Measure:
+    """How far the operator moves an iterate, and how far both sides have come in this run (scaled)."""
 
-    device: Any
-    best_value: float
-    best_bound: float
+    residual: float
+    moved: float
+    away: float
 
+
+class Halpern(ABC):
+    """The arrays of one run: R, Z, where the run began, T = what the operator makes of R, and the best of both sides.
+
+    A subclass says what its pairs or cones are.
+    """
+
+    sign = 1.0
+
+    def begin(self, r: Any, z: Any) -> None:
+        """Begin the first run."""
+        self.r = self.r0 = self.t = r
+        self.z = self.z0 = self.best_z = z
+        self.best: Any = None
+        self.best_value, self.best_bound = np.inf, self.bound_of(z)
+
+    @abstractmethod
     def primal_step(self) -> None:
         """Find T."""
 
-    def measure(self) -> Measure:
-        """Say where the iterate stands; keep the bound if it is better."""
-
+    @abstractmethod
     def improve(self) -> None:
         """Make a point of T, and keep it if it is better."""
 
-    def restart(self, measure: Measure) -> None:
-        """Begin anew."""
+    @abstractmethod
+    def bound_of(self, z: Any) -> float:
+        """What Z proves."""
+
+    @abstractmethod
+    def differences(self, r: Any) -> Any:
+        """A of entries, times ``sign``."""
+
+    @abstractmethod
+    def projected(self, z: Any) -> Any:
+        """The nearest multipliers that are allowed, in place."""
+
+    @abstractmethod
+    def squared(self, r: Any) -> Any:
+        """|A|ᵀ Q |A| of entries, which says how long steps may be."""
+
+    def choose_steps(self, p: Any, q: Any, rounds: int) -> None:
+        """Steps as long as the norm of |A| allows, scaled by P and Q: at least that of A, by power iteration."""
+        self.p, self.q = p, q
+        root, length = p.sqrt(), 0.0
+        v = root.new_ones(root.shape)
+        for _ in range(rounds if len(q) else 0):
+            v /= v.norm()
+            v = root * self.squared(root * v)
+            length = float(v.norm()) ** 0.5
+        self.eta = 1.0 / max(_NORM_MARGIN * length, 1e-9)
+
+    def choose_weight(self, cost: Any) -> None:
+        """The primal weight at the start."""
+        self.weight = self.first_weight = max(_WEIGHT * float((cost.square() * self.p).sum()) ** 0.5, 1e-30)
+
+    def next_multipliers(self) -> Any:
+        """U = proj(Z + σ Q∘A(2T − R))."""
+        moved = self.differences(2 * self.t - self.r).mul_(self.q).mul_(self.sign * self.eta * self.weight)
+        return self.projected(moved.add_(self.z))
 
     def advance(self, k: int) -> None:
-        """Go on, for the k-th time in this run."""
+        """The k-th iterate of a run becomes the next: reflected, and pulled to where the run began."""
+        onward = (k + 1) / (k + 2)
+        u = self.next_multipliers()
+        self.z = u.mul_(2 * onward).sub_(self.z, alpha=onward).add_(self.z0, alpha=1 - onward)
+        self.r = (2 * onward * self.t).sub_(self.r, alpha=onward).add_(self.r0, alpha=1 - onward)
+
+    def measure(self) -> Measure:
+        """Where the iterate stands; the bound of U is kept if it is better."""
+        u = self.next_multipliers()
+        self.keep_bound(u)
+        step, change, held = self.t - self.r, u - self.z, self.q.clamp_min(1e-300)
+        cross = self.sign * float((change * self.differences(step)).sum())
+        primal, changed = float((step.square() / self.p).sum()), float((change.square_() / held).sum())
+        moved = float(((self.t - self.r0).square_() / self.p).sum())
+        away = float(((u - self.z0).square_() / held).sum())
+        square = primal * self.weight / self.eta - 2 * cross + changed / (self.weight * self.eta)
+        return Measure(max(square, 0.0) ** 0.5, moved**0.5, away**0.5)
+
+    def keep_bound(self, z: Any) -> None:
+        """Keep multipliers if they prove more than the best so far."""
+        bound = self.bound_of(z)
+        if bound > self.best_bound:
+            self.best_bound, self.best_z = bound, z.clone()
+
+    def consider(self, matrix: Any, value: float) -> None:
+        """Keep a matrix if it costs less than the best so far."""
+        if value < self.best_value:
+            self.best_value, self.best = value, matrix
+
+    def restart(self, measure: Measure) -> None:
+        """Begin anew from (T, U), with a primal weight nearer to how far the two have moved."""
+        self.z = self.z0 = self.next_multipliers()
+        self.r = self.r0 = self.t
+        if measure.moved > 0 and measure.away > 0:
+            wanted = exp(_SMOOTHING * log(measure.away / measure.moved) + (1 - _SMOOTHING) * log(self.weight))
+            self.weight = min(max(wanted, self.first_weight / _DRIFT), self.first_weight * _DRIFT)
 
 
 class Steering:
     """How an iteration is steered: when it is looked at, and when it begins anew."""
 
-    def __init__(self, method: Steered, begun: float, smallest: float) -> None:
+    def __init__(self, method: Halpern, begun: float, smallest: float) -> None:
         self.method, self.begun, self.smallest_value = method, begun, smallest
-        self.iterations, self.checks = 0, 0
+        self.place = method.t.device.type
+        self.iterations = 0
         self.at_start = self.before = np.inf
 
     def until(self, tolerance: float, watch: Watch, progress: Callable[[ColumnProgress], object] | None) -> Ending:
         """Iterate; why it stopped. The best of both sides stays with the method."""
-        method, k, every = self.method, 0, _CHECK[self.method.device.type]
+        method, k, every = self.method, 0, _CHECK[self.place]
         try:
             if progress is not None:
                 progress(self.state())
@@ -167,7 +259,9 @@ class Steering:
                 if k == 0:
                     self.at_start = self.before = method.measure().residual
                 if self.iterations % every == 0:
-                    measure = self._checked()
+                    measure = method.measure()
+                    if self.iterations % (every * _REPAIR[self.place]) == 0:
+                        method.improve()
                     if progress is not None:
                         progress(self.state())
                     if k and self._is_over(measure, k):
@@ -181,13 +275,6 @@ class Steering:
             return Ending.INTERRUPTED
         return Ending.REACHED
 
-    def _checked(self) -> Measure:
-        measure = self.method.measure()
-        self.checks += 1
-        if self.checks % _REPAIR[self.method.device.type] == 0:
-            self.method.improve()
-        return measure
-
     def _is_over(self, measure: Measure, k: int) -> bool:
         """Whether the run has done what it can."""
         rising = self.before < measure.residual <= _NECESSARY * self.at_start
@@ -198,15 +285,6 @@ class Steering:
         value, bound = self.method.best_value, self.method.best_bound
         gap = relative_gap(value, bound, self.smallest_value)
         return ColumnProgress(self.iterations, value, bound, gap, perf_counter() - self.begun)
-
-
-def _result(method: Iteration, state: ColumnProgress, program: ColumnProgram, ended: Ending) -> ColumnSolution:
-    """The best of both sides as arrays."""
-    multipliers = method.support.multipliers(method.best_z, method.scale, len(program.first))
-    return ColumnSolution(
-        method.best_matrix.cpu().numpy(), multipliers, state.value, state.bound, state.gap, state.iteration,
-        state.seconds, ended,
-    )  # fmt: skip
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from math import exp, log
 from time import perf_counter
 from typing import Any
 
@@ -28,8 +27,7 @@ from sfumato.lp.cone.arrays_backend import arrays_on
 from sfumato.lp.cone.blocks import BlockProgram, BlockSolution, blocks_bound
 from sfumato.lp.cone.program import ColumnProgress, check_tolerance, relative_gap
 from sfumato.lp.cone.second_order import smallest
-from sfumato.lp.first_order import Steering, device_named, quick
-from sfumato.lp.first_order_iteration import Measure
+from sfumato.lp.first_order import Halpern, Measure, Steering, device_named, quick
 from sfumato.memory import check_room
 from sfumato.numbers import Floats
 from sfumato.watch import Watch, watch_of
@@ -40,12 +38,9 @@ torch: Any = import_module("torch") if find_spec("torch") else None
 _OVER_ENTRIES, _OVER_FORMS = 14, 12
 _SMALLEST_SHARE = 1e-4  # An entry moves as if it had at least this part of the largest one in its row.
 _SMALLEST_STAKE = 1e-2  # Rows with less at stake, relative to the largest, count as this one.
-_WEIGHT = 0.3  # The primal weight at the start, in norms of the scaled costs.
-_SMOOTHING, _DRIFT = 0.5, 30.0  # The share of the observed weight in the next one, and how far it may go.
-_NORM_ROUNDS, _NORM_MARGIN = 20, 1.03  # The norm of G takes so many rounds of power iteration, and a margin.
+_NORM_ROUNDS = 20  # The norm of G takes so many rounds of power iteration.
 _NEWTON_MOST, _NEWTON_DONE = 60, 1e-12  # Prices of sums take so many rounds at most, to this relative error.
 _INSIDE = 1 + 1e-9  # A little more of the column inside than what rounding errors leave of the cones.
-_SMALLEST_SCALE = 1e-6  # Relative gaps are not measured against values smaller than this part of the costs.
 _SMALLER = ("fewer columns", "a coarser lattice")
 
 
@@ -88,7 +83,7 @@ def solve_blocks_first_order(
     _check_totals(program)
     if torch is None:
         raise MissingExtra("gpu", "torch")
-    scale = _SMALLEST_SCALE * float(program.totals @ -program.least(-np.abs(program.cost))) or 1.0
+    scale = program.smallest_value
     with quick(sum(block[0].shape[0] for block in program.blocks) * program.shape[1]):
         method = ConeIteration(program, device_named(device, torch.cuda.is_available()))
         run = Steering(method, begun, scale)
@@ -109,8 +104,10 @@ def _check_totals(program: BlockProgram) -> None:
         )
 
 
-class ConeIteration:
-    """The arrays of one run: R, Z, where the run began, and T = what the operator makes of R."""
+class ConeIteration(Halpern):
+    """One run over tables of entries and of forms; A = −G."""
+
+    sign = -1.0
 
     def __init__(self, program: BlockProgram, device: str) -> None:
         self.program, self.device = program, torch.device(device)
@@ -137,16 +134,13 @@ class ConeIteration:
         self.base, self.scale = float(program.totals @ floor), float((cost * start).sum()) or 1.0
         self.cost = arrays.given(cost / self.scale)
         self.margins = [smallest(part)[:, 0] for part in self._parts(self.forms @ self.inside)]
-        self.r = arrays.given(np.repeat(start, m, axis=1))
-        self.t, self.r0 = self.r, self.r
         self.theta = torch.zeros_like(self.totals)
-        self.z = self.z0 = self.best_z = arrays.zeros(forms, m)
-        self.best_value, self.best_bound = np.inf, self.bound_of(self.z)
+        self.begin(arrays.given(np.repeat(start, m, axis=1)), arrays.zeros(forms, m))
         self.improve()
         stake = self.cost.mean(1)
         self.relative = (stake / stake.max().clamp_min(1e-300)).clamp_min(_SMALLEST_STAKE)[:, None]
         self._choose_steps()
-        self.weight = self.first_weight = max(_WEIGHT * float((self.cost.square() * self.p).sum()) ** 0.5, 1e-30)
+        self.choose_weight(self.cost)
 
     def _parts(self, stacked: Any) -> list[Any]:
         """What is stacked over forms, block by block: components, cones, columns."""
@@ -160,18 +154,11 @@ class ConeIteration:
         """P from the present iterate, Q with one number for all forms of a cone, and how long steps may be."""
         largest = self.t.amax(1, keepdim=True).clamp_min(1e-300)  # in a class, a row may have nothing
         shares = (self.t / largest).clamp_min_(_SMALLEST_SHARE)
-        self.p = shares.sqrt_().div_(self.relative).mul_(self.inside)
-        held = self.squares @ self.p
+        p = shares.sqrt_().div_(self.relative).mul_(self.inside)
+        held = self.squares @ p
         for part in self._parts(held):
             part[:] = part.sum(0, keepdim=True)
-        self.q = 1.0 / held.clamp_min_(1e-300)
-        root = self.p.sqrt()
-        v, length = torch.ones_like(root), 0.0
-        for _ in range(_NORM_ROUNDS if len(self.q) else 0):
-            v /= v.norm()
-            v = root * (self.absolute_adjoint @ (self.q * (self.absolute @ (root * v))))
-            length = float(v.norm()) ** 0.5
-        self.eta = 1.0 / max(_NORM_MARGIN * length, 1e-9)
+        self.choose_steps(p, 1.0 / held.clamp_min_(1e-300), _NORM_ROUNDS)
 
     def _sums(self, table: Any) -> Any:
         """Σ_y A r_y, of entries already multiplied by A."""
@@ -195,33 +182,19 @@ class ConeIteration:
         inside = (v - theta[self.classes][:, None] * slope_of).clamp_min_(0)
         self.t = inside * (self.totals / self._sums(self.factors * inside).clamp_min(1e-300))[self.classes][:, None]
 
-    def next_duals(self) -> Any:
-        """U = the projection of Z − σ Q∘G(2T − R) onto the cones."""
-        moved = (self.forms @ (2 * self.t - self.r)).mul_(self.q).mul_(-self.eta * self.weight).add_(self.z)
-        for part in self._parts(moved):
+    def differences(self, r: Any) -> Any:
+        """G of entries."""
+        return self.forms @ r
+
+    def projected(self, z: Any) -> Any:
+        """The nearest in the cones."""
+        for part in self._parts(z):
             project(part)
-        return moved
+        return z
 
-    def advance(self, k: int) -> None:
-        """The k-th iterate of a run becomes the next: reflected, and pulled to where the run began."""
-        onward = (k + 1) / (k + 2)
-        u = self.next_duals()
-        self.z = u.mul_(2 * onward).sub_(self.z, alpha=onward).add_(self.z0, alpha=1 - onward)
-        self.r = (2 * onward * self.t).sub_(self.r, alpha=onward).add_(self.r0, alpha=1 - onward)
-
-    def measure(self) -> Measure:
-        """Where the iterate stands; the bound of U is kept if it is better."""
-        u = self.next_duals()
-        bound = self.bound_of(u)
-        if bound > self.best_bound:
-            self.best_bound, self.best_z = bound, u.clone()
-        step, change = self.t - self.r, u - self.z
-        cross = -float((change * (self.forms @ step)).sum())
-        primal, changed = float((step.square() / self.p).sum()), float((change.square() / self.q).sum())
-        moved = float(((self.t - self.r0).square() / self.p).sum())
-        away = float(((u - self.z0).square() / self.q).sum())
-        square = primal * self.weight / self.eta - 2 * cross + changed / (self.weight * self.eta)
-        return Measure(max(square, 0.0) ** 0.5, moved**0.5, away**0.5, bound)
+    def squared(self, r: Any) -> Any:
+        """|G|ᵀ Q |G| of entries."""
+        return self.absolute_adjoint @ (self.q * (self.absolute @ r))
 
     def bound_of(self, z: Any) -> float:
         """Σ_c b_c min (C − GᵀZ)/A."""
@@ -230,12 +203,8 @@ class ConeIteration:
         return self.base + self.scale * float(self.totals @ least)
 
     def restart(self, measure: Measure) -> None:
-        """Begin anew from (T, U), with steps that fit T and a primal weight nearer to how far the two have moved."""
-        self.z = self.z0 = self.next_duals()
-        self.r = self.r0 = self.t
-        if measure.moved > 0 and measure.away > 0:
-            wanted = exp(_SMOOTHING * log(measure.away / measure.moved) + (1 - _SMOOTHING) * log(self.weight))
-            self.weight = min(max(wanted, self.first_weight / _DRIFT), self.first_weight * _DRIFT)
+        """Begin anew, with steps that fit T."""
+        super().restart(measure)
         self._choose_steps()
 
     def improve(self) -> None:
@@ -247,9 +216,7 @@ class ConeIteration:
                 lacks = torch.maximum(lacks, (-slack / margin[:, None]).amax(0))
         lacks = lacks * _INSIDE
         private = (self.t + self.inside * lacks) / (1.0 + self.inside_sums * float(lacks.sum()))
-        value = self.base + self.scale * float((self.cost * private).sum())
-        if value < self.best_value:
-            self.best_value, self.best = value, private
+        self.consider(private, self.base + self.scale * float((self.cost * private).sum()))
 
     def matrix(self) -> Floats:
         """The best point."""

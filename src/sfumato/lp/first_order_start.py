@@ -42,7 +42,10 @@ def beginning(program: ColumnProgram, cost: Any, closure: Closure, watch: Watch 
     n = len(program.cost)
     if n > _MOST_ROWS[cost.device.type]:
         anchors = _anchors(cost, cost.mean(1))
-        return Beginning(_fallen(anchors, n, closure))
+        field = torch.zeros(n, len(anchors), dtype=torch.float64, device=cost.device)
+        field[anchors, torch.arange(len(anchors), device=cost.device)] = 1.0
+        closure.close(field)
+        return Beginning(field)
     kernel = torch.eye(n, dtype=torch.float64, device=cost.device)
     closure.close(kernel, watch)
     ones = torch.ones(n, 1, dtype=torch.float64, device=cost.device)
@@ -71,13 +74,6 @@ def _anchors(cost: Any, stakes: Any) -> Any:
     """The row for which a column is best, in shares of what is at stake there."""
     known = stakes > 1e-12 * stakes.max()  # a row where nothing is at stake has no best column
     return torch.where(known[:, None], cost / stakes.clamp_min(1e-300)[:, None], torch.inf).argmin(0)
-
-
-def _fallen(anchors: Any, n: int, closure: Closure) -> Any:
-    field = torch.zeros(n, len(anchors), dtype=torch.float64, device=anchors.device)
-    field[anchors, torch.arange(len(anchors), device=anchors.device)] = 1.0
-    closure.close(field)
-    return field
 
 
 def _solved(matrix: Any, right: Any) -> Any:

@@ -109,8 +109,11 @@ class Support:
         """AᵀZ, for rows e^{−l} R_x − R_z of A."""
         if not len(z):
             return torch.zeros(self.count + 1, dtype=z.dtype, device=z.device)
-        arriving = z.view(-1).index_select(0, self.before.view(-1)).view(self.before.shape)
-        return (self.decay * z).sum(0) - arriving.sum(0)
+        return (self.decay * z).sum(0) - self.arriving(z)
+
+    def arriving(self, z: Any) -> Any:
+        """What the pairs have that end at each entry."""
+        return z.view(-1).index_select(0, self.before.view(-1)).view(self.before.shape).sum(0)
 
     def differences(self, field: Any) -> Any:
         """A of a field: e^{−l} R_x − R_z for every place; what is no pair gives anything."""

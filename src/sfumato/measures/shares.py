@@ -158,7 +158,11 @@ def share_variance(prior: Prior, channel: Channel | Any, what: Any = None) -> An
     check_secrets("prior and channel", prior, channel)
     asked = workload(what, channel.secrets)
     exactly = prior.exact and channel.exact and is_exact(asked.matrix) and len(channel.secrets) <= _LARGEST_EXACT
-    return _exactly(prior, channel, asked) if exactly else _in_floats(prior, channel, asked)
+    if exactly:
+        return _exactly(prior, channel, asked)
+    weights, wanted = prior.float_weights, floats(asked.matrix)
+    mean = wanted @ weights
+    return float_variance(information(weights, floats(channel.matrix)), wanted) - float(mean @ mean)
 
 
 def recoverable(channel: Channel | Any, what: Any = None) -> Verdict:
@@ -195,9 +199,7 @@ def recoverable(channel: Channel | Any, what: Any = None) -> Verdict:
 
 def _null(channel: Channel) -> list[Array]:
     """Vectors v with v M = 0: a basis, by the free columns of an elimination."""
-    reduced, rank = to_flint(fractions(channel.matrix).T).rref()
-    rows = from_flint(reduced)[:rank]
-    pivots = [int(np.flatnonzero(row)[0]) for row in rows]
+    rows, pivots = _eliminated(fractions(channel.matrix).T)
     basis = []
     for free in sorted(set(range(len(channel.secrets))) - set(pivots)):
         vector = object_array([Fraction(0)] * len(channel.secrets))
@@ -205,6 +207,13 @@ def _null(channel: Channel) -> list[Array]:
         vector[pivots] = -rows[:, free]
         basis.append(vector)
     return basis
+
+
+def _eliminated(matrix: Array) -> tuple[Array, list[int]]:
+    """The rows that an elimination leaves, and where each of them begins."""
+    reduced, rank = to_flint(matrix).rref()
+    rows = from_flint(reduced)[:rank]
+    return rows, [int(np.flatnonzero(row)[0]) for row in rows]
 
 
 def _two_distributions(direction: Array, channel: Channel) -> tuple[Prior, Prior]:
@@ -228,20 +237,12 @@ def _exactly(prior: Prior, channel: Channel, asked: Workload) -> Fraction | floa
     weights, wanted = fractions(prior.weights), fractions(asked.matrix)
     n, mean = len(weights), product(wanted, weights[:, None])[:, 0]
     inside = information(weights, fractions(channel.matrix))
-    reduced, rank = to_flint(np.hstack([inside, wanted.T])).rref()
-    rows = from_flint(reduced)[:rank]
-    pivots = [int(np.flatnonzero(row)[0]) for row in rows]
+    rows, pivots = _eliminated(np.hstack([inside, wanted.T]))
     if pivots[-1] >= n:
         return inf
     # X of WX = Aᵀ is zero but in the pivots, and tr(AX) is wanted
     spread = sum((wanted[:, pivot] * row[n:]).sum() for pivot, row in zip(pivots, rows, strict=True))
     return Fraction(spread - (mean * mean).sum())
-
-
-def _in_floats(prior: Prior, channel: Channel, asked: Workload) -> float:
-    weights, wanted = prior.float_weights, floats(asked.matrix)
-    mean = wanted @ weights
-    return float_variance(information(weights, floats(channel.matrix)), wanted) - float(mean @ mean)
 
 
 def float_variance(inside: Floats, wanted: Floats) -> float:

@@ -169,7 +169,8 @@ def _structured(measure: UtilityMeasure) -> Iterator[tuple[Channel, list[Channel
 
 def _tables(n: int, width: int) -> Iterator[list[list[Fraction]]]:
     """The truth with probability 2/3, then rows in thirds, all together or in a fixed order."""
-    yield [_mostly(x % width, width) for x in range(n)]
+    right, wrong = (Fraction(2, 3), Fraction(1, 3 * (width - 1))) if width > 1 else (Fraction(1), Fraction(0))
+    yield [[right if y == x % width else wrong for y in range(width)] for x in range(n)]
     rows = [
         [Fraction(part, _PARTS) for part in parts]
         for parts in product(range(_PARTS + 1), repeat=width)
@@ -177,12 +178,6 @@ def _tables(n: int, width: int) -> Iterator[list[list[Fraction]]]:
     ]
     for table in product(rows, repeat=n):
         yield list(table)
-
-
-def _mostly(y: int, width: int) -> list[Fraction]:
-    if width == 1:
-        return [Fraction(1)]
-    return [Fraction(2, 3) if k == y else Fraction(1, 3 * (width - 1)) for k in range(width)]
 
 
 def _functions(outputs: tuple[Any, ...], named: bool) -> list[Channel]:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
-from itertools import pairwise, product
+from itertools import permutations, product
 from math import ceil, gamma, log, pi, prod
 from operator import add
 from time import perf_counter
@@ -43,6 +43,7 @@ from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.lp.cone.blocks import Block, BlockProgram
 from sfumato.lp.cone.general import solve_blocks
 from sfumato.mechanisms.layers import layers_of
+from sfumato.mechanisms.smoothing import dual_norm
 from sfumato.numbers import Array, Floats, object_array, told_apart
 from sfumato.privacy.rates import bound_rate, box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
@@ -254,6 +255,14 @@ class _Form:
         """Whether axes can be exchanged."""
         return len({*self.steps.tolist()}) == 1
 
+    def turned(self, place: tuple[int, ...]) -> set[tuple[int, ...]]:
+        """The place and those that exchanging axes makes of it."""
+        return set(permutations(place)) if self.alike else {place}
+
+    def places(self, side: int) -> list[tuple[int, ...]]:
+        """The places of a cube, one of those that are turned into each other."""
+        return [p for p in product(range(side), repeat=self.dimension) if p == max(self.turned(p))]
+
     @cached_property
     def rows(self) -> tuple[Floats, Floats]:
         """Coefficients of values and slopes on a cell."""
@@ -273,12 +282,6 @@ class _Form:
         p, q = self.curve
         return np.interp(slopes, q, p)
 
-    def norm(self, parts: Floats) -> Floats:
-        """The dual norm along the first axis."""
-        if self.metric == "euclidean":
-            return np.asarray(np.sqrt((parts**2).sum(axis=0)))
-        return np.asarray(parts.max(axis=0) if self.metric == "manhattan" else parts.sum(axis=0))
-
     def falls(self, shape: tuple[int, ...]) -> Floats:
         """ψ(o) = max p·o over the exponents p of exponential columns that keep the conditions."""
         offsets = np.stack([grid.ravel() for grid in np.meshgrid(*map(np.arange, shape), indexing="ij")]).astype(float)
@@ -292,15 +295,12 @@ class _Form:
             high = waves.max(axis=0)
             rest = np.log((np.exp(waves - high) + np.exp(-waves - high)).mean(axis=0) / 2)
             return np.asarray((high + rest) / sharp).reshape(shape)
-        share = np.ones_like(offsets) / np.sqrt(self.dimension)
+        (p, q), share = self.curve, np.ones_like(offsets) / np.sqrt(self.dimension)
+        derivative = np.gradient(p, q)
         for _ in range(_TURNS):  # at the maximum, shares are as offsets times the derivative of exponents
-            turned = offsets * steps * self._derivative(steps * share)
+            turned = offsets * steps * np.interp(steps * share, q, derivative)
             share = turned / np.maximum(np.sqrt((turned**2).sum(axis=0)), 1e-300)
         return np.asarray((self.exponents(steps * share) * offsets).sum(axis=0)).reshape(shape)
-
-    def _derivative(self, slopes: Floats) -> Floats:
-        p, q = self.curve
-        return np.asarray(np.interp(slopes, q, np.gradient(p, q)))
 
     def steepest(self, column: Floats, floor: float) -> Floats:
         """For each cell with coordinates ≥ 0 the largest ‖G‖*/F, in terms of ε."""
@@ -315,8 +315,8 @@ class _Form:
         while pending:  # along one axis after the other: what coefficients have in common is computed once
             axis, (value, *parts) = pending.pop()
             if axis == column.ndim:
-                sizes = np.stack([np.abs(g) / step for g, step in zip(parts, self.steps, strict=True)])
-                worst = np.maximum(worst, self.norm(sizes) / value)
+                sizes = np.stack([g / step for g, step in zip(parts, self.steps, strict=True)])
+                worst = np.maximum(worst, dual_norm(sizes, self.metric) / value)
                 continue
             for flat, steep in zip(values, slopes, strict=True):
                 kept = [_contracted_along(table, flat, axis) for table in (value, *parts)]
@@ -434,7 +434,7 @@ def _sharpened(
     form: _Form, column: Floats, floor: float, tip: int, lattice: tuple[int, ...], across: float, watch: Watch
 ) -> Floats | None:
     """The column with the best tip: a conic program for its first offsets, the others as they are up to one factor."""
-    places = [p for p in product(range(tip + 1), repeat=form.dimension) if not form.alike or _sorted(p)]
+    places = form.places(tip + 1)
     index = {place: i for i, place in enumerate(places)}
     n = len(places) + 1  # the last variable is the factor of all others
     base = np.array([*(column[place] for place in places), 1.0])
@@ -454,19 +454,9 @@ def _sharpened(
     solution = solved.matrix[:, 0] * start * base
     result = column.copy()
     for place, i in index.items():
-        for same in set(_turned(place)) if form.alike else {place}:
+        for same in form.turned(place):
             result[same] = solution[i] / solution[n - 1]
     return result if form.steepest(result, floor).max() <= 1.0 + 1e-9 else None
-
-
-def _sorted(place: Sequence[int]) -> bool:
-    return all(a >= b for a, b in pairwise(place))
-
-
-def _turned(place: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The place with its coordinates in all orders."""
-    k = len(place)
-    return [tuple(place[i] for i in order) for order in product(range(k), repeat=k) if len({*order}) == k]
 
 
 def _tip_forms(
@@ -475,13 +465,12 @@ def _tip_forms(
     """Values and slopes of the cells that the tip has a part in, as forms of its offsets and of the common factor."""
     values, slopes = form.rows
     k, n = form.dimension, len(base)
-    cells = [c for c in product(range(tip + 2), repeat=k) if not form.alike or _sorted(c)]
     found: list[list[Floats]] = [[] for _ in range(k + 1)]
-    for cell in cells:
+    for cell in form.places(tip + 2):
         table = np.zeros((3,) * k + (n,))
         for near in product(range(3), repeat=k):
             place = tuple(abs(c + i - 1) for c, i in zip(cell, near, strict=True))
-            i = index.get(tuple(sorted(place, reverse=True)) if form.alike else place)
+            i = index.get(max(form.turned(place)))
             if i is not None:
                 table[(*near, i)] = base[i]
             else:
@@ -515,7 +504,7 @@ def _tip_costs(
     mass, cost = np.zeros(len(index) + 1), np.zeros(len(index) + 1)
     outer = np.ones(column.shape, dtype=bool)
     for place, i in index.items():
-        for same in set(_turned(place)) if form.alike else {place}:
+        for same in form.turned(place):
             outer[same] = False
             mass[i] += signs[same]
             cost[i] += signs[same] * lengths[same]
@@ -549,7 +538,7 @@ def _strictly_inside(
             rounder = np.sqrt(falls**2 + (round_off * form.steps.max()) ** 2)
             start = np.append(np.exp(-rounder + falls + flat * (falls - rim)), 1.0)
             value, *gradient = (table @ start for table in forms)
-            if (form.norm(np.abs(np.stack(gradient))) < value * (1 - 1e-9)).all():
+            if (dual_norm(np.stack(gradient), form.metric) < value * (1 - 1e-9)).all():
                 return start
     return None
 

@@ -245,8 +245,10 @@ def score_mechanism(
             most,
         )
         simple = Fraction(largest).limit_denominator(12)
-        near = abs(simple - largest) <= _NEAR_A_MULTIPLE * largest
-        ratio = simple if near and _keeps(matrix(simple), score, privacy) else largest
+        near, ratio = abs(simple - largest) <= _NEAR_A_MULTIPLE * largest, largest
+        if near and is_exact(table := matrix(simple)):
+            kept = satisfies(Channel(score.space, table, score.outputs), privacy).outcome == "holds"
+            ratio = simple if kept else largest
     table = matrix(ratio)
     beta = privacy.rate * float(ratio)
     notes = {"calibration": calibration, "beta": beta, "Lipschitz constant": str(score.lipschitz),
@@ -268,12 +270,6 @@ def _exact_shares(score: Score, privacy: PrivacyType, multiple: Fraction | float
 
 def _float_shares(score: Score, beta: float) -> Floats:
     return np.asarray(np.exp(-beta * floats(score.relative)))
-
-
-def _keeps(table: Array, score: Score, privacy: PrivacyType) -> bool:
-    if not is_exact(table):
-        return False
-    return satisfies(Channel(score.space, table, score.outputs), privacy).outcome == "holds"
 
 
 def _settled(

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import integer
-from sfumato.certify.charge import Charge, rule_charge
+from sfumato.certify.charge import Charge, rate_text, rule_charge
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.protocol import Domain, no_table
 from sfumato.certify.verify import prove
 from sfumato.draws.noise import Rate, noise
 from sfumato.draws.plans import AddedNoise
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
+from sfumato.losses.classes import line_path
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, Number, as_written, fractions, is_exact
 from sfumato.privacy.similarity import similarity
@@ -61,9 +62,7 @@ class GeometricNoise(IntegerSecrets):
 
     def as_charge(self) -> Charge:
         """What a ledger adds up."""
-        rate = self.rate
-        text = f"alpha {rate.alpha}" if rate.epsilon is None else f"epsilon {rate.epsilon}"
-        return rule_charge("the integers", ["integers"], text, ["InfiniteGeometric"])
+        return rule_charge("the integers", ["integers"], rate_text(self.rate), ["InfiniteGeometric"])
 
 
 @dataclass(frozen=True)
@@ -223,17 +222,7 @@ def line_order(space: FiniteSpace) -> list[int]:
     NotSupported
         If the pairs that no chain implies do not form one path.
     """
-    n = len(space)
-    neighbours: list[list[int]] = [[] for _ in range(n)]
-    for x, z in zip(*space.pairs, strict=True):
-        neighbours[int(x)].append(int(z))
-        neighbours[int(z)].append(int(x))
-    ends = [x for x in range(n) if len(neighbours[x]) < 2]
-    order = ends[:1]
-    while order and (onward := [z for z in neighbours[order[-1]] if z not in order[-2:]]):
-        order.append(onward[0])
-        if len(order) > n:
-            break
-    if len(order) != n or any(len(around) > 2 for around in neighbours):
+    order = line_path(space)
+    if order is None:
         raise NotSupported(f"the geometric mechanism on {space.name}", ["a line: secrets whose distances add up"])
     return order

@@ -125,10 +125,8 @@ def product_mechanism(*factors: Mechanism) -> ProductMechanism:
 
     Examples
     --------
-    >>> from sfumato.mechanisms import tight_constraints
-    >>> from sfumato.privacy import PrivacyType
-    >>> from sfumato.spaces import discrete
-    >>> letter = tight_constraints(PrivacyType(discrete(4), alpha="1/2"))
+    >>> import sfumato as sf
+    >>> letter = sf.tight_constraints(sf.PrivacyType(sf.discrete(4), alpha="1/2"))
     >>> product_mechanism(*[letter] * 10).utility == Fraction(2, 5) ** 10       # words of ten letters
     True
     """

@@ -127,7 +127,7 @@ def steepest(weights: Array, rounding: Rounding, halvings: int) -> float:
         columns = np.asarray(weights[:, start : start + _COLUMNS], dtype=np.float64)
         columns = columns.reshape(*rounding.shape, -1) / columns.max()
         tables = [_turned(columns, [pair[int(i == j)] for j, pair in enumerate(along)]) for i in range(-1, k)]
-        size = _dual_norm(np.stack(tables[1:]), rounding.box.metric)
+        size = dual_norm(np.stack(tables[1:]), rounding.box.metric)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.where(size > 0, size / tables[0], 0.0)
         worst = max(worst, float(ratios.max()))
@@ -140,7 +140,8 @@ def _turned(columns: Floats, forms: list[Floats]) -> Floats:
     return columns
 
 
-def _dual_norm(parts: Floats, metric: str) -> Floats:
+def dual_norm(parts: Floats, metric: str) -> Floats:
+    """The norm, along the first axis, in which slopes are measured where distances are measured in the given one."""
     if metric == "euclidean":
         return np.asarray(np.sqrt((parts**2).sum(axis=0)))
     sizes = np.abs(parts)

@@ -136,14 +136,10 @@ def _relation(
             below |= np.outer(below[:, i], below[j])
         else:
             not_below[i, j] = True
-        not_below |= _implied(below, not_below)
+        # if i ≤ j and k ≤ m but not i ≤ m, then not j ≤ k: otherwise i ≤ j ≤ k ≤ m
+        order, refused = below.astype(np.int64), not_below.astype(np.int64)
+        not_below |= (order.T @ refused @ order.T) > 0
     return below, below | not_below, factors
-
-
-def _implied(below: NDArray[np.bool_], not_below: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """If i ≤ j and k ≤ m but not i ≤ m, then not j ≤ k: otherwise i ≤ j ≤ k ≤ m."""
-    order, refused = below.astype(np.int64), not_below.astype(np.int64)
-    return np.asarray((order.T @ refused @ order.T) > 0)
 
 
 def _by_promise(channels: list[Any]) -> list[tuple[int, int]]:

@@ -95,7 +95,7 @@ def multiplicative_kantorovich(
     one, other = (fractions(p.weights) / fractions(p.weights).sum() for p in (first, second))
     factors, error = _factors(space, base)
     there, back = _largest_ratio(space, one, other, factors), _largest_ratio(space, other, one, factors)
-    forwards = _at_least(there[0], back[0])
+    forwards = there[0] is None or (back[0] is not None and there[0] >= back[0])  # None being infinity
     ratio, function = there if forwards else back
     if ratio is None:
         return MultiplicativeDistance(inf, inf, None, None, forwards)
@@ -104,11 +104,6 @@ def multiplicative_kantorovich(
     most = ratio / (1 - (len(space) - 1) * error)
     low_log, high_log = float_below(log_bounds(ratio)[0]), float_above(log_bounds(most)[1])
     return MultiplicativeDistance(max(0.0, low_log), high_log, None if error else ratio, function, forwards)
-
-
-def _at_least(there: Fraction | None, back: Fraction | None) -> bool:
-    """Whether the first is no smaller, None being infinity."""
-    return there is None or (back is not None and there >= back)
 
 
 def _factors(space: FiniteSpace, alpha: Fraction | None) -> tuple[list[Fraction], Fraction]:

@@ -107,7 +107,9 @@ def refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
 
 def to_compare(b: Channel, a: Channel, proof: bool) -> tuple[Channel, Channel, bool]:
     """Two channels on the same secrets, in rationals for a proof, and whether a table stands for another one."""
-    rounded = any(map(_stands_for_another, (a, b)))
+    # the table of a mechanism of an irrational type is rounded from what a theorem would be about
+    promises = [privacy for value in (a, b) if (privacy := getattr(value, "privacy", None)) is not None]
+    rounded = not all(privacy.exact for privacy in promises)
     a, b = as_channel(a), as_channel(b)
     check_secrets("two channels in a refinement", a, b)
     if flag(proof, "proof"):
@@ -115,18 +117,18 @@ def to_compare(b: Channel, a: Channel, proof: bool) -> tuple[Channel, Channel, b
     return b, a, rounded
 
 
-def _stands_for_another(value: Any) -> bool:
-    """Whether it is a mechanism of an irrational type, whose table is rounded from what a theorem would be about."""
-    privacy = getattr(value, "privacy", None)
-    return privacy is not None and not privacy.exact
-
-
 def _refines_exactly(b: Channel, a: Channel) -> Verdict:
     columns = np.flatnonzero((a.matrix != 0).any(axis=0))
     inverse = _left_inverse(a.matrix[:, columns])
     if inverse is not None:
         return _decide_by_inverse(b, a, columns, *inverse)
-    return _decide_by_program(b, a)
+    solution = solve(closest_program(b.matrix, a.matrix))
+    if solution.primal is None or solution.dual is None:
+        return undecided(f"the linear program ended as {solution.status}")
+    if solution.value == 0:
+        shape = len(a.outputs), len(b.outputs)
+        return _factored(b, a, np.asarray(solution.primal[: shape[0] * shape[1]].reshape(shape)))
+    return _separation_verdict(b, a, solution.dual[: b.matrix.size].reshape(b.matrix.shape))
 
 
 def _left_inverse(matrix: Array) -> tuple[Array, Array] | None:
@@ -160,39 +162,31 @@ def _decide_by_inverse(b: Channel, a: Channel, columns: NDArray[np.int64], left:
     return _factored(b, a, full)
 
 
-def _decide_by_program(b: Channel, a: Channel) -> Verdict:
-    solution = solve(_closest_program(b.matrix, a.matrix))
-    if solution.primal is None or solution.dual is None:
-        return undecided(f"the linear program ended as {solution.status}")
-    if solution.value == 0:
-        shape = len(a.outputs), len(b.outputs)
-        return _factored(b, a, np.asarray(solution.primal[: shape[0] * shape[1]].reshape(shape)))
-    return _separation_verdict(b, a, solution.dual[: b.matrix.size].reshape(b.matrix.shape))
-
-
-def _closest_program(b: Array, a: Array) -> LinearProgram:
+def closest_program(b: Array, a: Array, *, stochastic: bool = True) -> LinearProgram:
     """Find the stochastic R that makes Σ |A·R − B| least; R_zy come first, in row-major order.
 
     The program always has a solution. Its value is 0 iff B refines A; otherwise the multipliers F
     of the rows A·R = B have Σ_y F_y·B_y > Σ_z max_y F_y·A_z, and entries in [−1, 1].
+    Rows of an R that is not ``stochastic`` have any sums: multipliers then have F_y·A_z ≤ 0 for all y and z.
     """
     n, m = a.shape
     k = b.shape[1]
     x, z = np.nonzero(a)
     y = np.arange(k)
-    equations, factors = np.arange(n * k), np.arange(m * k)
+    sums = m if stochastic else 0
+    equations, factors = np.arange(n * k), np.arange(sums * k)
     one: Array = np.ones(1, dtype=a.dtype if a.dtype == np.float64 else np.int64)
     return LinearProgram(
         cost=np.concatenate([0 * np.repeat(one, m * k), np.repeat(one, 2 * n * k)]),
         rows=np.concatenate(
-            [(x[:, None] * k + y[None, :]).ravel(), equations, equations, n * k + np.repeat(np.arange(m), k)]
+            [(x[:, None] * k + y[None, :]).ravel(), equations, equations, n * k + np.repeat(np.arange(sums), k)]
         ),
         columns=np.concatenate([(z[:, None] * k + y[None, :]).ravel(), m * k + np.arange(2 * n * k), factors]),
         values=np.concatenate(
-            [np.repeat(a[x, z], k), np.repeat(one, n * k), -np.repeat(one, n * k), np.repeat(one, m * k)]
+            [np.repeat(a[x, z], k), np.repeat(one, n * k), -np.repeat(one, n * k), np.repeat(one, sums * k)]
         ),
-        senses="=" * (n * k + m),
-        rhs=np.concatenate([b.ravel(), np.repeat(one, m)]),
+        senses="=" * (n * k + sums),
+        rhs=np.concatenate([b.ravel(), np.repeat(one, sums)]),
     )
 
 
@@ -247,11 +241,12 @@ def _refines_in_floats(b: Channel, a: Channel) -> Verdict:
     allowed = (second.shape[1] + 2) * 2.0**-51
     factor, separating = _float_candidates(first, second)
     if factor is not None:
-        residual = _residual(first, second, factor)
+        # what its own evaluation rounds is covered
+        residual = float(np.abs(second @ factor - first).max() + (second.shape[1] + 2) * 2.0**-53)
         if residual <= allowed:
             return _factored(b, a, factor, residual)
     if separating is not None:
-        witness = _separating_consumer(b, a, _tame(separating))
+        witness = _separating_consumer(b, a, tame(separating))
         # moving every entry of A and B by its rounding moves a gain in [0, 1] by at most twice that
         if witness.margin > 2 * exact(ROUNDING):
             return fails(
@@ -291,7 +286,7 @@ def _float_candidates(
     projected = _projected(b, a)
     if projected is not None:
         return projected, None
-    program = _closest_program(b, a)
+    program = closest_program(b, a)
     solution = solve(program, exact=False)
     if solution.primal is None or solution.dual is None:
         return None, None
@@ -343,13 +338,7 @@ def _polish(program: LinearProgram, point: NDArray[np.float64], size: int) -> ND
     return factor
 
 
-def _tame(weights: NDArray[np.float64]) -> Array:
+def tame(weights: NDArray[np.float64]) -> Array:
     """Weights scaled to at most 1 and rounded to 40 bits: small rationals separate as well."""
     scaled = np.round(weights / max(np.abs(weights).max(), 1e-300) * 2.0**40)
     return fractions(scaled) / 2**40
-
-
-def _residual(b: NDArray[np.float64], a: NDArray[np.float64], factor: NDArray[np.float64]) -> float:
-    """An upper bound of max |A·R − B| that covers the rounding of its own evaluation."""
-    gap = np.abs(a @ factor - b).max()
-    return float(gap + (a.shape[1] + 2) * 2.0**-53)

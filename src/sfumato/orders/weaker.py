@@ -28,9 +28,9 @@ from sfumato.channels.prior import Prior
 from sfumato.channels.ratios import log_ratios, logarithms, row_gaps
 from sfumato.errors import shown
 from sfumato.losses.loss import Gain
-from sfumato.lp import LinearProgram, solve
+from sfumato.lp import solve
 from sfumato.numbers import ROUNDING, TABLE_ROUNDING, Array, exact, floats, fractions, product, told_apart
-from sfumato.orders.refinement import SeparatingConsumer, to_compare
+from sfumato.orders.refinement import SeparatingConsumer, closest_program, tame, to_compare
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Mixtures", "PrivacyBreach", "max_refines", "privacy_refines"]
@@ -94,7 +94,8 @@ def max_refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
     exactly = a.exact and b.exact
     columns: list[Array] = []
     residual: Fraction | float = Fraction(0) if exactly else 0.0
-    guesses = None if exactly else _least_squares(floats(a.matrix), floats(b.matrix))
+    # weights that would be right if those that come nearest had no negative ones: one system for all outputs of B
+    nearest = None if exactly else lstsq(floats(a.matrix), floats(b.matrix), lapack_driver="gelsy", check_finite=False)
     doubt: Verdict | None = None
     for y, column in enumerate(b.matrix.T):
         if not column.any():
@@ -102,8 +103,8 @@ def max_refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
             continue
         weights, direction, off = (
             _mixed_exactly(a.matrix, column)
-            if guesses is None
-            else _mixed_in_floats(floats(a.matrix), floats(column), guesses[:, y])
+            if nearest is None
+            else _mixed_in_floats(floats(a.matrix), floats(column), np.maximum(nearest[0][:, y], 0.0))
         )
         if weights is not None:
             columns.append(weights)
@@ -121,27 +122,9 @@ def max_refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
 
 def _mixed_exactly(a: Array, column: Array) -> tuple[Array | None, Array, Fraction]:
     """Weights r ≥ 0 with A·r = column, found by the least Σ |A·r − column|; otherwise h with h·A ≤ 0 < h·column."""
-    n, m = a.shape
-    rows = np.arange(n)
-    x, z = np.nonzero(a)
-    one = np.ones(n, dtype=np.int64)
-    solution = solve(
-        LinearProgram(
-            cost=np.concatenate([np.zeros(m, dtype=np.int64), one, one]),
-            rows=np.concatenate([x, rows, rows]),
-            columns=np.concatenate([z, m + rows, m + n + rows]),
-            values=np.concatenate([a[x, z], one, -one]),
-            senses="=" * n,
-            rhs=column,
-        )
-    )
+    solution = solve(closest_program(column[:, None], a, stochastic=False))
     assert solution.primal is not None and solution.dual is not None  # a solution is r = 0, and no cost is negative
-    return (solution.primal[:m] if solution.value == 0 else None), solution.dual, Fraction(0)
-
-
-def _least_squares(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights that would be right if those that come nearest had no negative ones: one system for all outputs of B."""
-    return np.asarray(np.maximum(lstsq(a, b, lapack_driver="gelsy", check_finite=False)[0], 0.0))
+    return (solution.primal[: a.shape[1]] if solution.value == 0 else None), solution.dual, Fraction(0)
 
 
 def _mixed_in_floats(
@@ -168,7 +151,7 @@ def _mixed_in_floats(
 def _worth_more(b: Channel, a: Channel, y: int, direction: Array, rounded: bool) -> Verdict:
     """The consumer with one thing to do, whose gain is the direction moved into [0, 1], judged after best outputs."""
     if direction.dtype == np.float64:
-        direction = fractions(np.round(direction / max(np.abs(direction).max(), 1e-300) * 2.0**40)) / 2**40
+        direction = tame(direction)
     shifted = direction - direction.min()
     gain = Gain(("act",), b.secrets, (shifted / max(shifted.max(), Fraction(1, 2**80)))[None, :], "separating")
     witness = SeparatingConsumer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.papers.tables import PaperTable
 from sfumato.privacy import PrivacyType
-from sfumato.report.figure import ROLES, SERIES, canvas, caption
+from sfumato.report.figure import ROLES, SERIES, canvas, caption, segments
 from sfumato.report.layout import places_of
 from sfumato.spaces import FiniteSpace, grid, hamming
 
@@ -87,7 +87,7 @@ def _drawn(
     colours = [ROLES["faint"]] * faint + [SERIES[k] for k in (4, 1, 2)]
     for (name, pairs), colour, k in zip(families.items(), colours, range(len(families)), strict=False):
         figure.add_scatter(
-            x=_ends(where[:, 0], pairs), y=_ends(where[:, 1], pairs), mode="lines", name=name, hoverinfo="skip",
+            **segments(where[list(pair)].tolist() for pair in pairs), mode="lines", name=name, hoverinfo="skip",
             line={"color": colour, "width": 1.5 if k < faint else 4 - k},
         )  # fmt: skip
     figure.add_scatter(
@@ -105,10 +105,6 @@ def _outwards(where: NDArray[np.float64]) -> list[str]:
     """Where names go so that lines to the middle do not cross them."""
     across, up = (where - where.mean(axis=0)).T
     return [f"{'top' if u > 0 else 'bottom'} {'right' if a > 0 else 'left'}" for a, u in zip(across, up, strict=True)]
-
-
-def _ends(values: NDArray[np.float64], pairs: Iterable[tuple[int, int]]) -> list[float | None]:
-    return [end for x, z in pairs for end in (float(values[x]), float(values[z]), None)]
 
 
 SPACES: dict[str, Callable[[], PaperTable]] = {"A.fig6b": figure_6b, "A.fig7b": figure_7b}

@@ -63,7 +63,6 @@ def figure_1() -> PaperTable:
         ("a count modulo 5, u = 5", lambda db: sum(db) % 5, (0, 1), 5, cycle(5)),
         ("two counts, u = 3", _two_counts, _TWO_PROPERTIES, 3, k_count_query(3, 2)),
     )
-    rows = [_graph_row(*case) for case in cases]
     notes = (
         "Edges are found by evaluating each query on all databases of u individuals and on all their neighbours; then "
         "distances are compared with those of the known space, all pairs.",
@@ -71,8 +70,7 @@ def figure_1() -> PaperTable:
         "read in our copy of the paper. A count modulo 5 stands in for it: a circle, as in Example 1.",
         "Every query is uniformly 1-sensitive for the distance of its graph, so that Theorem 1 gives Corollary 1.",
     )
-    drawn = [(name, answers) for name, *_, answers in cases]
-    return PaperTable("C.fig1", "Graphs that queries induce on their answers", tuple(rows), notes, _graphs(drawn))
+    return _induced_graphs("C.fig1", "Graphs that queries induce on their answers", cases, notes)
 
 
 def figure_5() -> PaperTable:
@@ -81,14 +79,12 @@ def figure_5() -> PaperTable:
         ("(a) a sum, u = 3, v = 3", lambda db: sum(db), range(4), 3, sum_query(3, 3)),
         ("(b) two counts, u = 4", _two_counts, _TWO_PROPERTIES, 4, k_count_query(4, 2)),
     )
-    rows = [_graph_row(*case) for case in cases]
     notes = (
         "(a): i and j are adjacent when |i − j| ≤ v. (b): when both counts differ by at most 1, diagonals included, "
         "since one individual can have both properties or none.",
         "Edges are found by evaluating each query on all databases of u individuals and on all their neighbours.",
     )
-    drawn = [(name, answers) for name, *_, answers in cases]
-    return PaperTable("C.fig5", "Adjacency graphs of the case studies", tuple(rows), notes, _graphs(drawn))
+    return _induced_graphs("C.fig5", "Adjacency graphs of the case studies", cases, notes)
 
 
 _TWO_PROPERTIES = ((0, 0), (0, 1), (1, 0), (1, 1))  # An individual has none, one or both of two properties.
@@ -127,8 +123,9 @@ def _adjacent(space: FiniteSpace) -> list[tuple[Any, Any]]:
     return [(y, z) for k, y in enumerate(space.labels) for z in space.labels[:k] if space.distance(y, z) == 1]
 
 
-def _graphs(cases: Sequence[tuple[str, FiniteSpace]]) -> Callable[[], Any]:
-    return partial(_draw_graphs, cases)
+def _induced_graphs(key: str, title: str, cases: Sequence[tuple[Any, ...]], notes: tuple[str, ...]) -> PaperTable:
+    drawn = [(name, answers) for name, *_, answers in cases]
+    return PaperTable(key, title, tuple(_graph_row(*case) for case in cases), notes, partial(_draw_graphs, drawn))
 
 
 # ----------------------------------------------------------------- figures 2 and 3: regions
@@ -274,27 +271,27 @@ def figure_6a() -> PaperTable:
     """The sum query with 150 individuals and values up to 5."""
     title = "Sum query, u = 150, v = 5: chance of the right answer"
     epsilons = ("0.8", "0.9", "1.0", "1.1", "1.2", "1.3")
-    return _query("C.fig6a", title, sum_query(150, 5), epsilons, _sum_geometric, "the sum of 150 values up to 5")
+
+    def geometric(epsilon: float) -> float:
+        return _truncated_geometric(751, exp(-epsilon / 5))
+
+    return _query("C.fig6a", title, sum_query(150, 5), epsilons, geometric, "the sum of 150 values up to 5")
 
 
 def figure_6b() -> PaperTable:
     """Two counts over thirty individuals."""
     title = "Two counts, u = 30: chance of the right answer"
     epsilons = ("0.9", "1.0", "1.1", "1.2", "1.3")
-    return _query("C.fig6b", title, k_count_query(30, 2), epsilons, _count_geometric, "two counts over 30 individuals")
+
+    def geometric(epsilon: float) -> float:
+        return _truncated_geometric(31, exp(-epsilon / 2)) ** 2
+
+    return _query("C.fig6b", title, k_count_query(30, 2), epsilons, geometric, "two counts over 30 individuals")
 
 
 def _truncated_geometric(n: int, alpha: float) -> float:
     """The chance of the truth under a uniform prior; the best remap is none."""
     return (n * (1 - alpha) + 2 * alpha) / ((1 + alpha) * n)
-
-
-def _sum_geometric(epsilon: float) -> float:
-    return _truncated_geometric(751, exp(-epsilon / 5))
-
-
-def _count_geometric(epsilon: float) -> float:
-    return _truncated_geometric(31, exp(-epsilon / 2)) ** 2
 
 
 def _diagonal(system: Quotient, epsilon: str) -> tuple[bool, float, float]:

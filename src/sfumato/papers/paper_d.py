@@ -218,7 +218,8 @@ def example_322() -> PaperTable:
 
 def figure_9() -> PaperTable:
     """A mechanism as a matrix with a column for each input: the transpose of a channel."""
-    channel, blur = _three_inputs(), Channel(range(3), [["1/2", "1/2"], [0, 1], [0, 1]])
+    channel = geometric(PrivacyType(line(3), alpha="1/2")).channel
+    blur = Channel(range(3), [["1/2", "1/2"], [0, 1], [0, 1]])
     rows = tuple(
         {"output": f"o{y + 1}", **{f"i{x + 1}": str(channel.matrix[x, y]) for x in range(3)}} for y in range(3)
     )
@@ -231,10 +232,6 @@ def figure_9() -> PaperTable:
         f"the product A·M there and the cascade of M and A here: {'equal' if same else 'not equal'}.",
     )
     return PaperTable("D.fig9", "A mechanism as a matrix", (*rows, sums), notes, partial(_draw_matrix, channel))
-
-
-def _three_inputs() -> Channel:
-    return geometric(PrivacyType(line(3), alpha="1/2")).channel
 
 
 def _draw_matrix(channel: Channel) -> Any:
@@ -262,26 +259,20 @@ def figure_10() -> PaperTable:
     channel = Channel(_INPUTS, geometric(PrivacyType(line(4), alpha="1/2")).channel.matrix, ["o1", "o2", "o3", "o4"])
     graphs = row_graphs(channel, privacy)
     printed = {"o1": "i1 → i3, i3 → i4, i4 → i2"}
-    rows = tuple(
-        {
+    rows = []
+    for j, (output, pairs) in enumerate(graphs.items()):
+        along = sorted(pairs, key=lambda pair: min(map(_INPUTS.index, pair)))
+        rows.append({
             "output": output,
-            "tight pairs": exact_cell(
-                printed.get(output, "—"), ", ".join(f"{x} → {z}" for x, z in sorted(pairs, key=_along_the_chain))
-            ),
+            "tight pairs": exact_cell(printed.get(output, "—"), ", ".join(f"{x} → {z}" for x, z in along)),
             **{f"P({output[0]}|{x})": str(channel.matrix[k, j]) for k, x in enumerate(_INPUTS)},
-        }
-        for j, (output, pairs) in enumerate(graphs.items())
-    )
+        })  # fmt: skip
     notes = (
         "An arrow x → z means P(o | x) = e^ε P(o | z). The text prints the equations of o1; the relation and the other "
         "two graphs are in the drawing only, so that here inputs are neighbours along the chain, with e^ε = 2.",
         f"Is the mechanism maximally sufficient? {is_maximally_sufficient(channel, privacy)}.",
     )
-    return PaperTable("D.fig10", "Row graphs of a mechanism", rows, notes, partial(_draw_graphs, graphs))
-
-
-def _along_the_chain(pair: tuple[str, str]) -> int:
-    return min(map(_INPUTS.index, pair))
+    return PaperTable("D.fig10", "Row graphs of a mechanism", tuple(rows), notes, partial(_draw_graphs, graphs))
 
 
 _CORNERS = {"i1": (0.0, 1.0), "i2": (1.0, 1.0), "i3": (0.0, 0.0), "i4": (1.0, 0.0)}

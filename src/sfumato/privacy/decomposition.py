@@ -100,11 +100,13 @@ def is_vertex_mechanism(channel: Channel, privacy: PrivacyType) -> Verdict:
         return fails(f"it is not in the type: {verdict.reason}", verdict.witness)
     for output, column in zip(channel.outputs, channel.matrix.T, strict=True):
         if any(column):
-            side = _side(column, bounds)
+            side = _reached(int(np.flatnonzero(column)[0]), _tight(column, bounds))
             if len(side) < np.count_nonzero(column):
                 apart = tuple(channel.secrets[x] for x in sorted(side))
                 return fails(_apart(channel, output, column, side, bounds), (output, apart))
-    return holds("the row graph of every output is connected" + _within_parts(channel, bounds))
+    whole = len(_reached(0, list(bounds))) == len(channel.secrets)
+    where = "" if whole else ", within the part of the space where it occurs"
+    return holds(f"the row graph of every output is connected{where}")
 
 
 def _apart(channel: Channel, output: Any, column: Array, side: set[int], bounds: _Bounds) -> str:
@@ -116,11 +118,6 @@ def _apart(channel: Channel, output: Any, column: Array, side: set[int], bounds:
         return f"the row graph of output {output!r} falls apart"
     secrets = f"{channel.secrets[x]!r} and {channel.secrets[others[0]]!r}"
     return f"output {output!r} occurs for {secrets}, about which nothing is promised: telling them apart is allowed"
-
-
-def _within_parts(channel: Channel, bounds: _Bounds) -> str:
-    whole = len(_reached(0, list(bounds))) == len(channel.secrets)
-    return "" if whole else ", within the part of the space where it occurs"
 
 
 def is_maximally_sufficient(channel: Channel, privacy: PrivacyType) -> Verdict:
@@ -299,11 +296,6 @@ def _exact_parts(channel: Channel, privacy: PrivacyType) -> tuple[Channel, _Boun
 
 def _tight(column: Array, bounds: _Bounds) -> list[tuple[int, int]]:
     return [(x, z) for (x, z), factor in bounds.items() if column[x] == factor * column[z] and column[x]]
-
-
-def _side(column: Array, bounds: _Bounds) -> set[int]:
-    """The secrets that tight pairs join to the first one with the output: all such where the row graph is connected."""
-    return _reached(int(np.flatnonzero(column)[0]), _tight(column, bounds))
 
 
 def _reached(start: int, pairs: list[tuple[int, int]]) -> set[int]:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,20 +114,11 @@ def orbits(all_kernels: Kernels) -> Orbits:
     smallest = None
     for permutation in _on_vertices(all_kernels.vertices):
         packed = np.packbits(members[:, np.argsort(permutation)], axis=1)
-        rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
-        smallest = rows if smallest is None else np.where(_below(packed, smallest), rows, smallest)
+        rows = np.ascontiguousarray(packed).view(f"S{packed.shape[1]}").ravel()  # which compare as bytes do
+        smallest = rows if smallest is None else np.where(rows < smallest, rows, smallest)
     assert smallest is not None
     _, first, sizes = np.unique(smallest, return_index=True, return_counts=True)
     return Orbits(all_kernels, first.astype(np.int64), sizes.astype(np.int64))
-
-
-def _below(packed: NDArray[np.uint8], smallest: NDArray[Any]) -> NDArray[np.bool_]:
-    """Row by row, whether the packed bits come before the smallest so far."""
-    other = smallest.view(np.uint8).reshape(packed.shape)
-    differs = packed != other
-    first = differs.argmax(axis=1)
-    rows = np.arange(len(packed))
-    return np.asarray(differs.any(axis=1) & (packed[rows, first] < other[rows, first]))
 
 
 def _on_vertices(corners: Vertices) -> Iterator[NDArray[np.int64]]:

@@ -29,6 +29,7 @@ from sfumato.privacy.predicates_curves import (
     closed_form,
     growth,
     numeric_tails,
+    probability,
     shift_of,
 )
 from sfumato.privacy.predicates_density import moved_tails
@@ -179,9 +180,7 @@ def epsilon_delta(
     neighbours that are not symmetric.
     """
     factor = growth(epsilon, alpha)
-    slack = as_written(delta, "delta")
-    if not 0 <= slack <= 1:
-        raise InvalidInput(f"delta lies in [0, 1], found {short(delta)}")
+    slack = probability(delta, "delta")
     line, one_sided = Line(factor, Fraction(0), slack), flag(one_sided, "one_sided")
     parts = (line,) if one_sided else (line, line.reflected())
     return Predicate(f"({factor.epsilon}, {slack})-privacy{', one-sided' if one_sided else ''}", parts)
@@ -436,11 +435,14 @@ def tradeoff_of(predicate: Predicate) -> TradeOff:
 
 
 def _rational_lines(predicate: Predicate) -> list[tuple[Fraction, Fraction]] | None:
-    if predicate.relation is not None or not all(
-        isinstance(part, Line) and part.slope.rational is not None for part in predicate.parts
-    ):
-        return None
-    return [(part.slope.rational, part.intercept) for part in predicate.parts]  # type: ignore[attr-defined]
+    lines = []
+    for part in predicate.parts:
+        if predicate.relation is not None or not isinstance(part, Line):
+            return None
+        if part.slope.rational is None or part.intercept is None:
+            return None
+        lines.append((part.slope.rational, part.intercept))
+    return lines
 
 
 def profile(

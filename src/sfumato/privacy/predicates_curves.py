@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, inf, log
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import flint
 import numpy as np
@@ -25,29 +25,6 @@ from sfumato.privacy.promise import promise
 
 # Two different numbers that agree to so many bits are not met by chance; a tie is reported as undecided.
 _MOST_BITS = 2048
-
-
-class CurvePart(Protocol):
-    """A concave, non-decreasing bound b ≤ part(a) on [0, 1]."""
-
-    @property
-    def proved(self) -> bool:
-        """Whether its shape and its values are proved, not taken on trust."""
-
-    def bounds(self, a: Fraction, bits: int = 64) -> tuple[Fraction, Fraction]:
-        """Rationals around the bound at a; it may exceed 1."""
-
-    def floats(self, a: Floats) -> Floats:
-        """The bound at many points, for search and for drawing."""
-
-    def allows(self, a: Fraction, b: Fraction) -> bool | None:
-        """Whether b ≤ part(a); None where no enclosure decides."""
-
-    def reflected(self) -> CurvePart:
-        """The part that says the same with the two secrets exchanged."""
-
-    def __hash__(self) -> int:
-        """Equal parts are kept once."""
 
 
 def between(
@@ -320,6 +297,10 @@ class Tail:
         return Tail(self.family, self.moved, "left" if self.tail == "right" else "right")
 
 
+CurvePart: TypeAlias = Line | Tail
+"""A concave, non-decreasing bound b ≤ part(a) on [0, 1]."""
+
+
 def numeric_tails(
     name: str, right: Callable[[Floats], Floats], left: Callable[[Floats], Floats], tail: str, tolerance: float = 1e-9
 ) -> tuple[CurvePart, ...]:
@@ -347,6 +328,14 @@ def shift_of(shift: Number) -> Fraction:
     if not 0 <= moved <= _LARGEST_SHIFT:
         raise InvalidInput(f"a tail moves by a shift between 0 and {_LARGEST_SHIFT}, found {short(shift)}")
     return moved
+
+
+def probability(value: Number, name: str) -> Fraction:
+    """A number in [0, 1] as it was written."""
+    number = as_written(value, name)
+    if not 0 <= number <= 1:
+        raise InvalidInput(f"{name} lies in [0, 1], found {short(value)}")
+    return number
 
 
 def tails(tail: str) -> tuple[str, ...]:

@@ -19,10 +19,10 @@ import numpy as np
 from sfumato.arguments import integer
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.composition import cascade
-from sfumato.errors import InvalidEpsilon, InvalidInput, Mismatch, NotSupported, expect, short, shown
-from sfumato.numbers import Array, Number, as_written
+from sfumato.errors import InvalidEpsilon, InvalidInput, Mismatch, NotSupported, expect, shown
+from sfumato.numbers import Array, Number
 from sfumato.privacy.predicates import Predicate, all_of, as_predicate
-from sfumato.privacy.predicates_curves import growth
+from sfumato.privacy.predicates_curves import growth, probability
 from sfumato.privacy.predicates_satisfaction import all_events, satisfies_predicate
 from sfumato.verdict import Verdict
 
@@ -83,9 +83,7 @@ def mixture(weight: Number, first: Channel, second: Channel) -> Channel:
     >>> mixture("1/2", Channel([0], [[1, 0]]), Channel([0], [[0, 1]])).matrix.tolist()
     [[Fraction(1, 2), Fraction(1, 2)]]
     """
-    p = as_written(weight, "a weight")
-    if not 0 <= p <= 1:
-        raise InvalidInput(f"a weight lies in [0, 1], found {short(weight)}")
+    p = probability(weight, "a weight")
     first, second = as_channel(first), as_channel(second)
     check_secrets("the channels of a mixture", first, second)
     if first.outputs != second.outputs:
@@ -155,7 +153,7 @@ def probabilistic(
     >>> [definition.keeps(channel) for channel in (*merged.mechanisms, merged.result)]
     [True, False]
     """
-    factor, most, spared = growth(epsilon, alpha), _probability(delta, "delta"), _probability(slack, "slack")
+    factor, most, spared = growth(epsilon, alpha), probability(delta, "delta"), probability(slack, "slack")
 
     def within(p: Fraction, q: Fraction) -> bool:
         return factor.sign(p - spared, q) <= 0 and factor.sign(q - spared, p) <= 0
@@ -199,13 +197,6 @@ def probabilistic(
         theorem = f"without exceptions it is ε-differential privacy{', up to a slack' if spared else ''}"
     name = f"({factor.epsilon}, {spared})" if spared else factor.epsilon
     return Definition(f"{name}-privacy with probability {1 - most}", keeps, (0, 1), suspects, theorem)
-
-
-def _probability(value: Number, name: str) -> Fraction:
-    number = as_written(value, name)
-    if not 0 <= number <= 1:
-        raise InvalidInput(f"{name} lies in [0, 1], found {short(value)}")
-    return number
 
 
 def strict(*, epsilon: Number | None = None, alpha: Number | None = None) -> Definition:

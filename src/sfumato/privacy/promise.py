@@ -18,6 +18,8 @@ from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import flint
+
 from sfumato.errors import InvalidEpsilon, InvalidInput, short
 from sfumato.numbers import Number, as_written, exact, log_bounds
 
@@ -131,13 +133,8 @@ def rational_power(base: Fraction, exponent: Fraction) -> Fraction | None:
 
 def _integer_root(value: int, degree: int) -> int | None:
     """The integer r with r^degree = value, if there is one."""
-    root = round(value ** (1 / degree)) if value < 2**53 else 1 << -(-value.bit_length() // degree)
-    while root**degree > value:  # Newton from above
-        root = ((degree - 1) * root + value // root ** (degree - 1)) // degree
-    for candidate in (root, root + 1):
-        if candidate**degree == value:
-            return candidate
-    return None
+    root = int(flint.fmpz(value).root(degree))
+    return root if root**degree == value else None
 
 
 def _number(epsilon: Any) -> Fraction:

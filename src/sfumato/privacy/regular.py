@@ -275,17 +275,16 @@ def _regular_with_zeros(privacy: PrivacyType, weights: Array, support: NDArray[n
         return _steep(privacy, weights, int(support[x]), int(y), Fraction(0))
     rest = PrivacyType(space.restrict([space.labels[x] for x in support]), privacy.epsilon, privacy.alpha)
     verdict = _regular_with_weights(rest, weights[support], spread)
-    witness = verdict.witness
+    witness, place = verdict.witness, np.full(len(space), -1)
+    place[support] = np.arange(len(support))  # what has no place of its own takes the zero behind all others
     if isinstance(witness, Separation):
-        vector = object_array([Fraction(0)] * len(space))
-        vector[support] = witness.vector
+        vector = np.append(witness.vector, object_array([Fraction(0)]))[place]
         return Verdict(verdict.outcome, verdict.reason, Separation(vector, witness.secret, witness.margin))
     if isinstance(witness, Combination):
-        multipliers = witness.multipliers
-        values: Array = object_array([Fraction(0)] * len(space)) if multipliers.exact else np.zeros(len(space))
-        error, signs = np.zeros(len(space)), np.zeros(len(space), dtype=int)
-        values[support], error[support], signs[support] = multipliers.values, multipliers.error, multipliers.signs
-        return holds(verdict.reason, Combination(privacy, SignedSolution(values, error, tuple(signs.tolist()))))
+        found = witness.multipliers
+        values = np.append(found.values, object_array([Fraction(0)]) if found.exact else np.zeros(1))
+        padded = SignedSolution(values, np.append(found.error, 0.0), (*found.signs, 0))
+        return holds(verdict.reason, Combination(privacy, padded.lifted(place)))
     return verdict
 
 

@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import items, precision
 from sfumato.channels.channel import Channel, as_channel
-from sfumato.errors import InvalidInput, Mismatch, expect, short
+from sfumato.errors import InvalidInput, Mismatch, expect
 from sfumato.numbers import (
     Array,
     Number,
-    as_written,
     common_denominator,
     floats,
     log_bounds,
@@ -36,7 +35,7 @@ from sfumato.numbers import (
     object_array,
     printed_above,
 )
-from sfumato.privacy.predicates_curves import Growth, growth
+from sfumato.privacy.predicates_curves import Growth, growth, probability
 from sfumato.spaces.finite import FiniteSpace, place_of
 from sfumato.threads import over_pairs
 
@@ -75,10 +74,7 @@ class TradeOff:
 
     def power(self, a: Number) -> Fraction:
         """The largest probability under the second secret of an event with probability a under the first."""
-        at = as_written(a, "a probability")
-        if not 0 <= at <= 1:
-            raise InvalidInput(f"a probability lies in [0, 1], found {short(a)}")
-        return interpolated(self.points, at)
+        return interpolated(self.points, probability(a, "a probability"))
 
     def delta(self, *, epsilon: Number | None = None, alpha: Number | None = None) -> Fraction:
         """δ at ε of either sign: the largest Q(O) − e^ε P(O); for a rational ε ≠ 0 from above, enclosed to 64 bits."""
@@ -359,9 +355,7 @@ def smallest_epsilon_at(channel: Channel, delta: Number, neighbours: Any = None)
     (Fraction(2, 1), inf)
     """
     channel = as_channel(channel)
-    slack = as_written(delta, "delta")
-    if not 0 <= slack <= 1:
-        raise InvalidInput(f"delta lies in [0, 1], found {short(delta)}")
+    slack = probability(delta, "delta")
     first, second, _ = ordered_pairs(channel.secrets, neighbours)
     best = SmallestEpsilon(Fraction(1), None, ())
     open_pairs = np.ones(first.size, dtype=bool)
@@ -424,14 +418,14 @@ def ordered_pairs(secrets: tuple[Any, ...], neighbours: Any) -> tuple[NDArray[np
     n = len(secrets)
     if neighbours is None:
         first, second = np.nonzero(~np.eye(n, dtype=bool))
-        return first.astype(np.int64), second.astype(np.int64), "all ordered pairs of secrets"
+        return first, second, "all ordered pairs of secrets"
     if isinstance(neighbours, FiniteSpace):
         if neighbours.labels != secrets:
             raise Mismatch("secrets of channel and space", secrets, neighbours.labels)
         first, second = np.nonzero(np.asarray(neighbours.distances.floats) == 1.0)
         if not first.size:
             raise InvalidInput(f"no two secrets of {neighbours} are at distance 1: give pairs of neighbours")
-        return first.astype(np.int64), second.astype(np.int64), "pairs at distance 1"
+        return first, second, "pairs at distance 1"
     try:
         pairs = [(x, z) for x, z in items(neighbours, "neighbours")]
     except (TypeError, ValueError) as error:

@@ -23,7 +23,7 @@ from typing import Any
 
 from sfumato.arguments import positive
 from sfumato.channels.channel import Channel, as_channel
-from sfumato.errors import InvalidInput, MissingExtra, shown
+from sfumato.errors import InvalidInput, needs, shown
 from sfumato.numbers import float_above, log_bounds
 from sfumato.privacy.tradeoff import TradeOff, tradeoff, worst_tradeoff
 
@@ -76,10 +76,8 @@ def worst_privacy_loss(
 
 
 def _distribution(curve: TradeOff, interval: float, slack: float) -> Any:
-    try:
+    with needs("opendp", "dp-accounting"):
         module = import_module("dp_accounting.pld.privacy_loss_distribution")
-    except ImportError as error:
-        raise MissingExtra("opendp", "dp-accounting") from error
     interval = positive(interval, "the interval of losses")
     if not (isinstance(slack, float | int) and 0 <= slack < 1):
         raise InvalidInput(f"slack is a probability, found {shown(slack)}")

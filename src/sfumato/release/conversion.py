@@ -56,7 +56,7 @@ class Unread(Secrets):
         """Whether the promise will be about all points."""
         return self.domain.box is not None
 
-    def find(self, batch: Sequence[Values], first: int) -> Rows:
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
         """Nothing can be found."""
         raise InvalidInput(f"the column {shown(self.column.columns[0])} is read with its table, or not at all")
 
@@ -72,11 +72,6 @@ class Converted(Secrets):
     on_unknown: str
     numbered: System | None = None
     """The system that rows may name by its number."""
-
-    @property
-    def left_out(self) -> int:  # type: ignore[override]
-        """What stands for a row to be left out."""
-        return self.inner.left_out
 
     @property
     def unit(self) -> str:
@@ -96,12 +91,8 @@ class Converted(Secrets):
         """One integer for each row that tells its secret from others."""
         return self.inner.marks(rows)
 
-    def find(self, batch: Sequence[Values], first: int) -> Rows:
-        """The secrets of the rows."""
-        return self.locate(batch, first).rows
-
     def locate(self, batch: Sequence[Values], first: int) -> Located:
-        """The same, and which points were moved into the space."""
+        """The secrets of the rows, and which points were moved into the space."""
         x, y = self._points(batch, first)
         pair = (x, y) if self.system is None else self.system.degrees(x, y)
         values = [TypedValues(pa.array(along)) for along in pair]

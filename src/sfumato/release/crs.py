@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import InvalidInput, MissingExtra, keyword, shown
+from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.numbers import Floats
 from sfumato.spaces.earth import converted
 from sfumato.spaces.lengths import METRES
+from sfumato.spaces.libraries import pyproj_library
 
 _WGS84 = ("EPSG:4326", "OGC:CRS84", "CRS84", "WGS84", "WGS 84", "EPSG:4326+0", "URN:OGC:DEF:CRS:OGC:1.3:CRS84",
           "URN:OGC:DEF:CRS:OGC::CRS84", "URN:OGC:DEF:CRS:EPSG::4326")  # fmt: skip
@@ -106,10 +107,7 @@ def system_of(crs: Any) -> System | None:
 
 
 def _of_pyproj(given: Any, said: Any) -> System:
-    try:
-        import pyproj
-    except ImportError as error:
-        raise MissingExtra("geo", "pyproj") from error
+    pyproj = pyproj_library()
     try:
         found = pyproj.CRS.from_user_input(given)
     except (pyproj.exceptions.ProjError, TypeError, ValueError, RecursionError) as error:

@@ -18,6 +18,7 @@ update that climbs towards it, in :mod:`sfumato.release.estimation_likelihood`; 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -52,15 +53,22 @@ from sfumato.numbers import (
 )
 from sfumato.release.estimation_counts import (
     WeightedCounts,
-    output_counts,
+    counted_rows,
     output_places,
     plain_counts,
+    refuse_impossible,
     rows_only,
     tally,
-    weighted_counts,
     weights_of,
 )
-from sfumato.release.estimation_intervals import Recovery, level_of, nearest_shares, noise_share, score_intervals
+from sfumato.release.estimation_intervals import (
+    Recovery,
+    level_of,
+    nearest_shares,
+    noise_share,
+    sample_variances,
+    score_intervals,
+)
 from sfumato.release.estimation_likelihood import maximum_likelihood
 from sfumato.release.estimation_words import share_lines
 
@@ -71,11 +79,74 @@ METHODS = ("unbiased", "likelihood")
 """How shares are estimated."""
 
 _LARGEST_EXACT = 60  # secrets for which a right inverse in fractions takes a second or so
-_MOST_SHOWN = 30  # shares that are printed
+_MOST_SHOWN = (30, 60)  # shares that are printed, of one question and of several
+
+
+class EstimatedShares(ABC):
+    """Shares of answers that released rows come to, of one question or of several together."""
+
+    weights: Array
+    counted: WeightedCounts
+    recovery: Recovery
+
+    @property
+    @abstractmethod
+    def titles(self) -> tuple[str, ...]:
+        """What the questions are called."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> list[tuple[Any, ...]]:
+        """The combinations of answers, the last question fastest."""
+
+    @property
+    def linear(self) -> Array:
+        """The estimate whose errors are those of the shares: the shares themselves, unless they are the likeliest."""
+        return self.weights
+
+    @property
+    def total(self) -> int:
+        """N, the number of released rows."""
+        return self.counted.rows
+
+    @cached_property
+    def standard_errors(self) -> Floats:
+        """Square roots of the variances of a sample."""
+        return np.sqrt(sample_variances(self.recovery, self.counted))
+
+    def intervals(self, level: Number = "0.95", *, simultaneous: bool = False) -> Floats:
+        """Low and high end for each share, along a last axis, within 0 and 1.
+
+        Each covers its share with about the level; with ``simultaneous`` all of them together do (Bonferroni). They
+        are of Wilson's kind, and not symmetric: :mod:`sfumato.release.estimation_intervals`.
+        """
+        wanted, many = level_of(level), self.weights.size if flag(simultaneous, "simultaneous") else 1
+        belief = nearest_shares(floats(self.linear))
+        ends = score_intervals(self.recovery, self.counted, belief, wanted, many)
+        shares = np.clip(floats(self.weights), 0.0, 1.0)
+        return np.stack([np.minimum(ends[..., 0], shares), np.maximum(ends[..., 1], shares)], axis=-1)
+
+    @cached_property
+    def noise_share(self) -> float:
+        """Which part of the variance of all shares together is noise of the mechanism, between 0 and 1."""
+        return noise_share(self.recovery, self.counted)
+
+    @property
+    def inflation(self) -> float:
+        """How many times as many respondents are needed as if they answered in the clear; infinite if none would do."""
+        return 1 / (1 - self.noise_share) if self.noise_share < 1 else float("inf")
+
+    def plot(self, level: Number = "0.95", *, simultaneous: bool = False) -> Any:
+        """The shares with their intervals, drawn: :func:`sfumato.report.shares_figure`."""
+        # whose room, farther up, loads when it is used
+        return sfumato.report.shares_figure(self, level=level, simultaneous=simultaneous)
+
+    def __str__(self) -> str:
+        return "\n".join([*share_lines(self, most=_MOST_SHOWN[len(self.titles) > 1]), repr(self)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frequencies:
+class Frequencies(EstimatedShares):
     """An estimate of the frequencies of secrets; made by :func:`frequencies`.
 
     ``weights`` are the estimated shares and sum to 1. Those of the unbiased estimate may be negative: that is the price
@@ -98,9 +169,14 @@ class Frequencies:
         return self.channel.secrets
 
     @property
-    def total(self) -> int:
-        """N, the number of released rows."""
-        return int(self.counts.sum())
+    def titles(self) -> tuple[str, ...]:
+        """What stands over the secrets in a table."""
+        return ("answer",)
+
+    @property
+    def cells(self) -> list[tuple[Any, ...]]:
+        """The secrets, each alone."""
+        return [(secret,) for secret in self.secrets]
 
     @property
     def exact(self) -> bool:
@@ -108,7 +184,7 @@ class Frequencies:
         return is_exact(self.linear)
 
     @cached_property
-    def counted(self) -> WeightedCounts:
+    def counted(self) -> WeightedCounts:  # type: ignore[override]
         """The rows with their weights, which are 1 where none are given."""
         return plain_counts(self.counts) if self.weighted is None else self.weighted
 
@@ -154,42 +230,15 @@ class Frequencies:
         """Square roots of the variances of a sample, in floats."""
         return np.sqrt(np.maximum(floats(np.diagonal(self.covariance)), 0.0))
 
-    def intervals(self, level: Number = "0.95", *, simultaneous: bool = False) -> Floats:
-        """Low and high end for each share, secrets × 2, within 0 and 1.
-
-        Each covers its share with about the level; with ``simultaneous`` all of them together do (Bonferroni). They
-        are of Wilson's kind, and not symmetric: :mod:`sfumato.release.estimation_intervals`.
-        """
-        wanted, many = level_of(level), len(self.secrets) if flag(simultaneous, "simultaneous") else 1
-        belief = nearest_shares(floats(self.linear))
-        ends = score_intervals(self.recovery, self.counted, belief, wanted, many)
-        shares = np.clip(floats(self.weights), 0.0, 1.0)
-        return np.stack([np.minimum(ends[:, 0], shares), np.maximum(ends[:, 1], shares)], axis=1)
-
     @cached_property
-    def recovery(self) -> Recovery:
+    def recovery(self) -> Recovery:  # type: ignore[override]
         """Channel and inverse in floats."""
         return Recovery((floats(self.channel.matrix),), (floats(self.inverse),))
-
-    @cached_property
-    def noise_share(self) -> float:
-        """Which part of the variance of all shares together is noise of the mechanism, between 0 and 1."""
-        return noise_share(self.recovery, self.counted)
-
-    @property
-    def inflation(self) -> float:
-        """How many times as many respondents are needed as if they answered in the clear; infinite if none would do."""
-        return 1 / (1 - self.noise_share) if self.noise_share < 1 else float("inf")
 
     def to_pandas(self) -> pandas.DataFrame:
         """The share of each secret with its standard error and 95 % interval. Needs pandas (extra ``pandas``)."""
         table = np.column_stack([floats(self.weights), self.standard_errors, self.intervals()])
         return pandas_frame(table, ("secret", self.secrets), ("", ("share", "standard error", "low", "high")))
-
-    def plot(self, level: Number = "0.95", *, simultaneous: bool = False) -> Any:
-        """The shares with their intervals, drawn: :func:`sfumato.report.shares_figure`."""
-        # whose room, farther up, loads when it is used
-        return sfumato.report.shares_figure(self, level=level, simultaneous=simultaneous)
 
     def _spread(self, outputs: Array, subtract: Array, scale: Fraction) -> Array:
         """(W^T diag(outputs) W − subtract) · scale."""
@@ -202,9 +251,6 @@ class Frequencies:
     def nearest_prior(self) -> Prior:
         """The prior next to the estimate (Euclidean distance): no longer unbiased, never farther from the truth."""
         return nearest_prior(self.secrets, self.weights)
-
-    def __str__(self) -> str:
-        return "\n".join([*share_lines(self, most=_MOST_SHOWN), repr(self)])
 
     def __repr__(self) -> str:
         how = "" if self.weighted is None else ", weighted"
@@ -253,11 +299,11 @@ def frequencies(
     yes     0.300  0.098  0.117 – 0.498
     Frequencies(2 shares of 100 rows, unbiased)
     """
-    start, channel = usual_reference(channel), as_channel(channel)
-    counted = _counted(channel, released, weights)
+    table = as_channel(channel)
+    counted = counted_rows(table, released, weights)
     one_of(method, METHODS, keyword("method"))
-    start = start if reference is None else _reference(channel, reference)
-    return _estimated(channel, counted, method, start, right_inverse(channel, start))
+    start = reference_of(channel, reference)
+    return _estimated(table, counted, method, start, right_inverse(table, start))
 
 
 def frequencies_by(
@@ -285,9 +331,9 @@ def frequencies_by(
     >>> {group: shares.counts.tolist() for group, shares in found.items()}
     {'north': [2, 1], 'south': [0, 1]}
     """
-    usual, channel = usual_reference(channel), as_channel(channel)
+    table = as_channel(channel)
     one_of(method, METHODS, keyword("method"))
-    places = np.array(output_places(channel.outputs, rows_only(released, channel.outputs)), dtype=np.int64)
+    places = np.array(output_places(table.outputs, rows_only(released, table.outputs)), dtype=np.int64)
     given = None if weights is None else weights_of(weights, len(places))
     members: dict[Any, list[int]] = {}
     labels: dict[Any, Any] = {}
@@ -300,14 +346,14 @@ def frequencies_by(
         labels.setdefault(label_key(label), label)
     if sum(map(len, members.values())) != len(places):
         raise InvalidInput(f"{len(places)} rows need as many groups, found {sum(map(len, members.values()))}")
-    start = usual if reference is None else _reference(channel, reference)
-    inverse, found = right_inverse(channel, start), {}
+    start = reference_of(channel, reference)
+    inverse, found = right_inverse(table, start), {}
     for key, rows in members.items():
         try:
-            counted = tally(places[rows], None if given is None else given[rows], (len(channel.outputs),))
+            counted = tally(places[rows], None if given is None else given[rows], (len(table.outputs),))
         except InvalidInput as error:
             raise InvalidInput(f"group {shown(labels[key])}: {error}") from None
-        found[labels[key]] = _estimated(channel, counted, method, start, inverse)
+        found[labels[key]] = _estimated(table, counted, method, start, inverse)
     return found
 
 
@@ -319,49 +365,34 @@ def _is_hashable(label: Any) -> bool:
     return True
 
 
-def _counted(channel: Channel, released: Any, weights: Any) -> WeightedCounts:
-    """The rows of each output."""
-    if weights is not None:
-        return weighted_counts(channel, released, weights)
-    if not isinstance(released, WeightedCounts):
-        return plain_counts(output_counts(channel, released))
-    if released.counts.shape != (len(channel.outputs),):
-        raise InvalidInput(f"{len(channel.outputs)} outputs need as many counts, found shape {released.counts.shape}")
-    return released
-
-
 def _shares(counted: WeightedCounts) -> Array:
     """The shares of outputs as a row; exact where all rows have the weight 1."""
-    if np.array_equal(counted.totals, counted.squares):
+    if counted.plain:
         return divide(counted.counts, counted.rows)[None, :]
     return (counted.totals / counted.total)[None, :]
 
 
-def uniform_reference(channel: Channel) -> Prior:
-    """Every secret as likely as any other, which is the reference where none is given."""
-    return Prior.uniform(channel.secrets)
+def reference_of(given: Channel | Any, reference: Prior | None) -> Prior:
+    """The frequencies for which the variance is to be least.
 
-
-def usual_reference(given: Channel | Any) -> Prior:
-    """The distribution that a mechanism was designed for, if for shares, and all of them positive; else uniform."""
-    claim = getattr(given, "claim", None)
+    Where none are given, those that a mechanism was designed for, if for shares, and all of them positive; else uniform
+    ones.
+    """
+    channel, claim = as_channel(given), getattr(given, "claim", None)
+    if reference is not None:
+        start = as_prior(reference)
+        check_secrets("channel and reference", channel, start)
+        return start
     if isinstance(claim, SharesClaim) and (claim.prior.weights > 0).all():
         return claim.prior
-    return uniform_reference(as_channel(given))
-
-
-def _reference(channel: Channel, reference: Prior) -> Prior:
-    start = as_prior(reference)
-    check_secrets("channel and reference", channel, start)
-    return start
+    return Prior.uniform(channel.secrets)
 
 
 def _estimated(channel: Channel, counted: WeightedCounts, method: str, start: Prior, inverse: Array) -> Frequencies:
     """The estimate by either method; the inverse is that of the reference ``start``."""
-    refuse_impossible(channel, counted.counts)
-    plain = np.array_equal(counted.totals, counted.squares)
-    weighted = None if plain else counted
-    shares = product(_shares(counted) if plain else floats(_shares(counted)), inverse if plain else floats(inverse))[0]
+    refuse_impossible(channel.outputs, channel.matrix, counted.counts)
+    weighted = None if counted.plain else counted
+    shares = product(_shares(counted), inverse if counted.plain else floats(inverse))[0]
     if method == "unbiased":
         return Frequencies(channel, counted.counts, shares, inverse, weighted)
     inside = len(channel.outputs) == len(channel.secrets) and (shares >= 0).all()
@@ -373,14 +404,6 @@ def _estimated(channel: Channel, counted: WeightedCounts, method: str, start: Pr
         mixed = (counted.rows * likeliest.float_weights + start.float_weights) / (counted.rows + 1)
         inverse = right_inverse(channel.to_floats(), Prior(channel.secrets, mixed / mixed.sum()))
     return Frequencies(channel, counted.counts, likeliest.weights, inverse, weighted, method)
-
-
-def refuse_impossible(channel: Channel, counts: NDArray[np.int64]) -> None:
-    """Raise for an output that occurs and that no secret ever gives: no share would stand for its rows."""
-    impossible = ~(channel.matrix > 0).any(axis=0) & (counts > 0)
-    if impossible.any():
-        output = channel.outputs[int(np.argmax(impossible))]
-        raise InvalidInput(f"output {shown(output)} was released, but no secret ever gives it")
 
 
 def right_inverse(channel: Channel, reference: Prior) -> Array:
@@ -450,8 +473,4 @@ def nearest_prior(secrets: Any, weights: Any) -> Prior:
     weights = array(in_order(weights, secrets, "the numbers"), "the numbers next to which a prior is looked for", 1)
     if not is_exact(weights) and not np.isfinite(weights).all():
         raise InvalidInput("a prior lies next to finite numbers only")
-    ordered = np.sort(weights)[::-1]
-    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
-    kept = np.flatnonzero(ordered > excess)
-    result = np.maximum(weights - excess[kept[-1]], 0)
-    return Prior(secrets, result if is_exact(result) else result / result.sum())
+    return Prior(secrets, nearest_shares(weights))

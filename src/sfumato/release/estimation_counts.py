@@ -18,7 +18,7 @@ from sfumato.arguments import integer
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.errors import InvalidInput, Mismatch, few, shown
 from sfumato.labels import Labelled, in_order, label_key, labelled, listed
-from sfumato.numbers import Floats, exact
+from sfumato.numbers import Array, Floats, exact
 from sfumato.release.rows import BadRow
 
 
@@ -45,6 +45,11 @@ class WeightedCounts:
     def total(self) -> float:
         """The sum of the weights."""
         return float(self.totals.sum())
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all rows have the weight 1."""
+        return np.array_equal(self.totals, self.squares)
 
     @cached_property
     def effective_rows(self) -> float:
@@ -95,6 +100,25 @@ def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable
     if (counts < 0).any() or not counts.any():
         raise InvalidInput("counts must not be negative, and at least one row must have been released")
     return counts
+
+
+def counted_rows(channel: Channel, released: Any, weights: Any = None) -> WeightedCounts:
+    """The rows of each output, in whatever form they are given."""
+    if weights is not None:
+        return weighted_counts(channel, released, weights)
+    if not isinstance(released, WeightedCounts):
+        return plain_counts(output_counts(channel, released))
+    if released.counts.shape != (len(channel.outputs),):
+        raise InvalidInput(f"{len(channel.outputs)} outputs need as many counts, found shape {released.counts.shape}")
+    return released
+
+
+def refuse_impossible(outputs: tuple[Any, ...], matrix: Array, counts: Array) -> None:
+    """Raise for an output that occurs and that no secret ever gives: no share would stand for its rows."""
+    impossible = ~(matrix > 0).any(axis=0) & (counts > 0)
+    if impossible.any():
+        output = outputs[int(np.argmax(impossible))]
+        raise InvalidInput(f"output {shown(output)} was released, but no secret ever gives it")
 
 
 def _lists_rows(given: Labelled, outputs: tuple[Any, ...]) -> bool:
@@ -184,16 +208,21 @@ def _is_number(value: Any) -> bool:
 
 def tally(places: NDArray[np.int64], weights: Floats | None, shape: tuple[int, ...]) -> WeightedCounts:
     """Counts of rows that have places in a table of some shape."""
-    size = int(np.prod(shape))
-    if weights is None:
-        counted = plain_counts(np.bincount(places, minlength=size).astype(np.int64))
-    else:
-        there = weights > 0
-        counted = WeightedCounts(
-            np.bincount(places[there], minlength=size).astype(np.int64),
-            np.bincount(places, weights, minlength=size).astype(np.float64),
-            np.bincount(places, weights**2, minlength=size).astype(np.float64),
-        )
+    counted = counts_of_sums(row_sums(places, weights, int(np.prod(shape))), shape)
     if not counted.rows:
         raise InvalidInput("there is no row of positive weight: nothing can be estimated")
-    return WeightedCounts(counted.counts.reshape(shape), counted.totals.reshape(shape), counted.squares.reshape(shape))
+    return counted
+
+
+def row_sums(places: NDArray[np.int64], weights: Floats | None, size: int) -> Floats:
+    """For each of so many places how many rows of positive weight it has, Σ w and Σ w²; sums of batches add up."""
+    if weights is None:
+        return np.broadcast_to(np.bincount(places, minlength=size).astype(np.float64), (3, size))
+    many = np.bincount(places[weights > 0], minlength=size)
+    return np.stack([many, *(np.bincount(places, part, minlength=size) for part in (weights, weights**2))])
+
+
+def counts_of_sums(sums: Floats, shape: tuple[int, ...]) -> WeightedCounts:
+    """The same as counts in a table of some shape."""
+    counts, totals, squares = sums.reshape(3, *shape)
+    return WeightedCounts(counts.astype(np.int64), totals, squares)

@@ -10,32 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import sfumato
-from sfumato.arguments import flag, integer, items, text
+from sfumato.arguments import integer, items, text
 from sfumato.certify.amounts import Amount
 from sfumato.certify.protocol import charge_of
-from sfumato.channels.channel import Channel, as_channel, check_secrets
-from sfumato.channels.prior import Prior, as_prior
+from sfumato.channels.channel import Channel, as_channel
+from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import pandas_records
-from sfumato.numbers import Floats, Number, floats
-from sfumato.release.estimation import Frequencies, frequencies, refuse_impossible, right_inverse, usual_reference
-from sfumato.release.estimation_counts import WeightedCounts, output_places, plain_counts, rows_only, tally, weights_of
-from sfumato.release.estimation_intervals import (
-    Recovery,
-    level_of,
-    nearest_shares,
-    noise_share,
-    sample_variances,
-    score_intervals,
+from sfumato.numbers import Floats, floats
+from sfumato.release.estimation import EstimatedShares, Frequencies, frequencies, reference_of, right_inverse
+from sfumato.release.estimation_counts import (
+    WeightedCounts,
+    output_places,
+    plain_counts,
+    refuse_impossible,
+    rows_only,
+    tally,
+    weights_of,
 )
-from sfumato.release.estimation_words import cross_lines
+from sfumato.release.estimation_intervals import Recovery
 from sfumato.release.ledger_values import Spent, SpentPart
 
 if TYPE_CHECKING:  # an extra
@@ -46,7 +44,7 @@ MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CrossTable:
+class CrossTable(EstimatedShares):
     """Unbiased estimates of the shares of all combinations of answers; made by :func:`cross_table`.
 
     ``weights`` has an axis for each question and sums to 1; shares may be negative.
@@ -69,31 +67,6 @@ class CrossTable:
         """The combinations of answers, the last question fastest."""
         return list(product(*self.secrets))
 
-    @property
-    def total(self) -> int:
-        """How many rows there are."""
-        return self.counted.rows
-
-    @cached_property
-    def standard_errors(self) -> Floats:
-        """Square roots of the variances of a sample."""
-        return np.sqrt(sample_variances(self.recovery, self.counted))
-
-    def intervals(self, level: Number = "0.95", *, simultaneous: bool = False) -> Floats:
-        """Low and high end for each cell, along a last axis; see :meth:`Frequencies.intervals`."""
-        wanted, many = level_of(level), self.weights.size if flag(simultaneous, "simultaneous") else 1
-        return score_intervals(self.recovery, self.counted, nearest_shares(self.weights), wanted, many)
-
-    @cached_property
-    def noise_share(self) -> float:
-        """Which part of the variance of all cells together is noise of the mechanisms, between 0 and 1."""
-        return noise_share(self.recovery, self.counted)
-
-    @property
-    def inflation(self) -> float:
-        """How many times as many respondents are needed as if they answered in the clear."""
-        return 1 / (1 - self.noise_share) if self.noise_share < 1 else float("inf")
-
     def marginal(self, question: int) -> Frequencies:
         """The shares of one question, by its number from 0 on: the sums of the table over the others."""
         axis = integer(question, "the number of a question", 0, len(self.channels) - 1)
@@ -109,18 +82,10 @@ class CrossTable:
         ]
         return pandas_records(records)
 
-    def plot(self, level: Number = "0.95", *, simultaneous: bool = False) -> Any:
-        """The cells with their intervals, drawn: :func:`sfumato.report.shares_figure`."""
-        # whose room, farther up, loads when it is used
-        return sfumato.report.shares_figure(self, level=level, simultaneous=simultaneous)
-
     @property
     def titles(self) -> tuple[str, ...]:
         """What the questions are called."""
         return self.names or tuple(f"question {k + 1}" for k in range(len(self.channels)))
-
-    def __str__(self) -> str:
-        return "\n".join([*cross_lines(self, most=60), repr(self)])
 
     def __repr__(self) -> str:
         shape = " × ".join(map(str, self.weights.shape))
@@ -178,7 +143,7 @@ def cross_table(
         raise NotSupported(f"a cross table of {cells:,} cells", [f"at most {MOST_CELLS:,}: fewer questions at once"])
     counted = _counted(tables, released, weights)
     for axis, channel in enumerate(tables):
-        refuse_impossible(channel, counted.along(axis).counts)
+        refuse_impossible(channel.outputs, channel.matrix, counted.along(axis).counts)
     matrices = tuple(floats(channel.matrix) for channel in tables)
     starts = _references(asked, references)
     inverses = (right_inverse(channel.to_floats(), start) for channel, start in zip(tables, starts, strict=True))
@@ -190,11 +155,7 @@ def _references(channels: Sequence[Channel | Any], references: Any) -> tuple[Pri
     given = items(references, "the references of questions") or [None] * len(channels)
     if len(given) != len(channels):
         raise InvalidInput(f"{len(channels)} questions need as many references, found {len(given)}")
-    starts = []
-    for channel, reference in zip(channels, given, strict=True):
-        starts.append(usual_reference(channel) if reference is None else as_prior(reference))
-        check_secrets("channel and reference", as_channel(channel), starts[-1])
-    return tuple(starts)
+    return tuple(reference_of(channel, reference) for channel, reference in zip(channels, given, strict=True))
 
 
 def _counted(channels: tuple[Channel, ...], released: Any, weights: Any) -> WeightedCounts:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from os.path import exists, isfile
 from pathlib import Path
@@ -16,15 +17,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.ipc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sfumato.arguments import file_path, items, one_of, quoted, text
 from sfumato.errors import InvalidInput, NotSupported, few, keyword, shown
 from sfumato.numbers import Floats
-from sfumato.release.estimation_counts import WeightedCounts, plain_counts, weights_of
-from sfumato.release.lines import CellValues
+from sfumato.release.estimation_counts import WeightedCounts, counts_of_sums, row_sums, weights_of
+from sfumato.release.lines import Bytes, CellValues, Scanned
 from sfumato.release.lines_csv import csv_header, scan_csv
 from sfumato.release.lines_json import check_utf8, scan_json
 from sfumato.release.rows import (
@@ -39,7 +39,15 @@ from sfumato.release.rows import (
     no_number,
 )
 from sfumato.release.streams import format_of_file
-from sfumato.release.streams_text import complaints_of_reading, file_blocks, named, reading
+from sfumato.release.streams_text import (
+    arrow_file,
+    complaints_of_reading,
+    delimiter_of,
+    file_blocks,
+    named,
+    reading,
+    scanned_parts,
+)
 from sfumato.spaces.finite import label_tuple
 
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
@@ -150,7 +158,7 @@ class _Tally:
         self.groups: dict[Any, int] = {}
         self.labels: list[Any] = []
         self.rows = self.dropped = 0
-        self.sums = np.zeros((3 if weighted else 1, 0))
+        self.sums = np.zeros((3, 0))
         self._room(1 if by is None else 0)
 
     def add(self, batch: list[Values]) -> None:
@@ -167,7 +175,7 @@ class _Tally:
             weights = None if weights is None else weights[kept]
         self._room(len(self.labels) if self.by is not None else 1)
         where = np.ravel_multi_index([group, *places], (max(len(self.labels), 1), *self.shape))
-        self._count(where, weights)
+        self.sums += row_sums(where, weights, self.sums.shape[1])
 
     @staticmethod
     def _weights(values: Values, first: int) -> Floats:
@@ -178,15 +186,6 @@ class _Tally:
             raise BadRow(f"the weight {no_number(value, values.typed)}", first + row + 1, value)
         return weights_of(numbers, len(numbers), first)
 
-    def _count(self, where: NDArray[np.int64], weights: Floats | None) -> None:
-        size = self.sums.shape[1]
-        if weights is None:
-            self.sums[0] += np.bincount(where, minlength=size)
-            return
-        self.sums[0] += np.bincount(where[weights > 0], minlength=size)
-        self.sums[1] += np.bincount(where, weights, minlength=size)
-        self.sums[2] += np.bincount(where, weights**2, minlength=size)
-
     def _room(self, groups: int) -> None:
         """Tables for so many groups."""
         missing = groups * self.size - self.sums.shape[1]
@@ -195,7 +194,7 @@ class _Tally:
                 f"{groups} groups of {self.size} cells", [f"at most {_MOST_CELLS:,} cells: fewer groups or questions"]
             )
         if missing > 0:
-            self.sums = np.concatenate([self.sums, np.zeros((len(self.sums), missing))], axis=1)
+            self.sums = np.concatenate([self.sums, np.zeros((3, missing))], axis=1)
 
     def _groups(self, values: Values, first: int) -> NDArray[np.int64]:
         """The number of each row's group, −1 where it is missing."""
@@ -224,14 +223,12 @@ class _Tally:
         groups = [None] if self.by is None else self.labels
         found = {}
         for group, sums in zip(groups, np.split(self.sums, len(groups), axis=1) if groups else [], strict=True):
-            counts = sums[0].astype(np.int64).reshape(self.shape)
-            if not counts.any():
+            found[group] = counts_of_sums(sums, self.shape)
+            if not found[group].rows:
                 where = "no row" if group is None else f"the group {shown(group)} of {shown(self.by)}: no row"
                 raise InvalidInput(
                     f"{where} is left that has an answer and a positive weight: nothing can be estimated"
                 )
-            whole = [part.reshape(self.shape) for part in sums[1:]]
-            found[group] = WeightedCounts(counts, *whole) if whole else plain_counts(counts)
         if not found:
             raise InvalidInput("no row is left that has an answer and a group: nothing can be estimated")
         return found
@@ -265,81 +262,55 @@ def _parquet(source: Path, wanted: list[str], _delimiter: str | None) -> Iterato
 
 
 def _arrow(source: Path, wanted: list[str], _delimiter: str | None) -> Iterator[Batch]:
-    with complaints_of_reading(source, "Arrow"), source.open("rb") as start:
-        is_file = start.read(6) == b"ARROW1"
-    with complaints_of_reading(source, "Arrow"):
-        mapped = pa.memory_map(str(source)) if source.stat().st_size else pa.BufferReader(b"")
-        reader: Any = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
-        batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if is_file else iter(reader)
-    with mapped:
-        _check_columns(source, reader.schema.names, wanted)
-        for batch in reading(source, "Arrow", batches):
-            with complaints_of_reading(source, "Arrow"):
-                batch.validate(full=True)  # what a damaged file says of its own layout is not believed
+    with arrow_file(source) as file:
+        _check_columns(source, file.schema.names, wanted)
+        for batch in file.batches:
             for first in range(0, len(batch), _BATCH):
                 part = batch.slice(first, _BATCH)
                 yield {name: TypedValues(part.column(name)) for name in wanted}
 
 
 def _csv(source: Path, wanted: list[str], delimiter: str | None) -> Iterator[Batch]:
-    tabs = "\t" if ".tsv" in source.suffixes and delimiter is None else delimiter
     header: Any = None
-
-    def scan(data: NDArray[np.uint8], final: bool, rows: int) -> Any:
-        positions = sorted(header.names.index(name) for name in wanted)
-        places = np.array(positions, dtype=np.int64)
-        done = scan_csv(data, ord(header.delimiter), len(header.names), places, _RECORDS, final=final, first_row=rows)
-        return done, [positions.index(header.names.index(name)) for name in wanted]
 
     def opened(block: bytes, final: bool) -> int | None:
         nonlocal header
-        header = named(source, csv_header, block, tabs, final=final)
+        header = named(source, csv_header, block, delimiter_of(source, delimiter), final=final)
         if header is None:
             return None
         _check_columns(source, header.names, wanted)
+        wanted.sort(key=header.names.index)  # as cells are found
         return int(header.end)
+
+    def scan(data: Bytes, final: bool, rows: int) -> Scanned:
+        places = np.array([header.names.index(name) for name in wanted], dtype=np.int64)
+        return scan_csv(data, ord(header.delimiter), len(header.names), places, _RECORDS, final=final, first_row=rows)
 
     yield from _text(source, wanted, opened, scan, typed=False)
 
 
 def _jsonl(source: Path, wanted: list[str], _delimiter: str | None) -> Iterator[Batch]:
-    def scan(data: NDArray[np.uint8], final: bool, rows: int) -> Any:
+    def scan(data: Bytes, final: bool, rows: int) -> Scanned:
         done = scan_json(data, wanted, _RECORDS, final=final, first_row=rows)
         check_utf8(data[: done.used], rows)
         absent = (done.starts < 0).all(axis=1)
         if len(done.first) and not rows and absent.any():
             raise InvalidInput(f"{source} has no key {shown(wanted[int(np.argmax(absent))])} in its first rows")
-        return done, list(range(len(wanted)))
+        return done
 
     yield from _text(source, wanted, lambda _block, _final: 0, scan, typed=True)
 
 
 def _text(
     source: Path, wanted: list[str], opened: Callable[[bytes, bool], int | None],
-    scan: Callable[[NDArray[np.uint8], bool, int], Any], *, typed: bool,
+    scan: Callable[[Bytes, bool, int], Scanned], *, typed: bool,
 ) -> Iterator[Batch]:  # fmt: skip
-    """The records of a file of text, block after block."""
-    rest, begun, rows = b"", False, 0
-    for block, final in reading(source, "text", file_blocks(source)):
-        rest = rest + block if rest else block
-        if not begun:
-            start = opened(rest, final)
-            if start is None:
-                continue
-            rest, begun = rest[start:], True
-        data, at = np.frombuffer(rest, dtype=np.uint8), 0
-        while at < len(data):
-            part = data[at:]
-            done, places = named(source, scan, part, final, rows)
-            if not done.used:
-                break
-            if len(done.first):
-                yield {
-                    name: CellValues(part, done.starts[k], done.ends[k], typed)
-                    for name, k in zip(wanted, places, strict=True)
-                }
-            rows, at = rows + len(done.first), at + done.used
-        rest = rest[at:]
+    """The cells of a file of text, part after part; what is wrong with them is told with the file."""
+    blocks = reading(source, "text", file_blocks(source))
+    for part, done in scanned_parts(blocks, opened, partial(named, source, scan)):
+        if len(done.first):
+            cells = zip(wanted, done.starts, done.ends, strict=True)
+            yield {name: CellValues(part, starts, ends, typed) for name, starts, ends in cells}
 
 
 _READERS: dict[str, Callable[[Path, list[str], str | None], Iterator[Batch]]] = {

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from sfumato.errors import InvalidInput, short
-from sfumato.numbers import Floats, Number, as_written
+from sfumato.numbers import Array, Floats, Number, as_written, is_exact
 from sfumato.release.estimation_counts import WeightedCounts
 
 _NEARLY_ALL = 1 - 1e-9  # a share above this leaves the others no proportions that could be told from rounding
@@ -72,12 +72,12 @@ class Recovery:
         return self.seconds(self.outputs(np.ones(self.own.shape)))
 
 
-def nearest_shares(shares: Floats) -> Floats:
+def nearest_shares(shares: Array) -> Array:
     """The shares ≥ 0 of sum 1 that are next to some numbers (Euclidean distance): max(w − t, 0) for the right t."""
     ordered = np.sort(shares, axis=None)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
-    near = np.maximum(shares - excess[np.flatnonzero(ordered > excess)[-1]], 0.0)
-    return np.asarray(near / near.sum())
+    near = np.maximum(shares - excess[np.flatnonzero(ordered > excess)[-1]], 0)
+    return np.asarray(near if is_exact(near) else near / near.sum())
 
 
 def contracted(table: Floats, factors: Sequence[Floats]) -> Floats:
@@ -151,7 +151,7 @@ def score_intervals(recovery: Recovery, counted: WeightedCounts, belief: Floats,
 def _rows_of_shares(recovery: Recovery, counted: WeightedCounts, shares: Floats) -> tuple[Floats, Floats]:
     """n′ for each share, and its variance."""
     variances = sample_variances(recovery, counted)
-    if np.array_equal(counted.totals, counted.squares):
+    if counted.plain:
         return np.full(shares.shape, float(counted.rows)), variances
     plain = recovery.seconds(counted.totals / counted.total) - shares**2
     tells = (variances > 0) & (plain > 0)

@@ -29,9 +29,9 @@ from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve
 from sfumato.arguments import integer, one_of, optional_function, positive
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.errors import InvalidInput, NotConverged, shown
+from sfumato.errors import InvalidInput, NotConverged
 from sfumato.numbers import Floats, floats, told_apart
-from sfumato.release.estimation_counts import WeightedCounts, output_counts
+from sfumato.release.estimation_counts import counted_rows, refuse_impossible
 
 _LARGEST_NEWTON = 4000  # secrets; the Hessian then takes 128 MB and a step some ten seconds
 _FIRST_UPDATES = 5  # Bayesian updates before Newton steps
@@ -187,18 +187,11 @@ def maximum_likelihood(
 
 def _task(channel: Channel | Any, released: Any) -> _LikelihoodTask:
     channel = as_channel(channel)
-    weighted = isinstance(released, WeightedCounts)
-    counts = released.totals if weighted else output_counts(channel, released)
-    if counts.shape != (len(channel.outputs),):
-        raise InvalidInput(f"{len(channel.outputs)} outputs need as many counts, found shape {counts.shape}")
-    seen = counts > 0
-    matrix = np.ascontiguousarray(floats(channel.matrix)[:, seen])
-    impossible = ~(matrix > 0).any(axis=0)
-    if impossible.any():
-        y = int(np.flatnonzero(seen)[np.argmax(impossible)])
-        raise InvalidInput(f"output {shown(channel.outputs[y])} was released, but no secret ever gives it")
-    rows = released.rows if weighted else int(counts.sum())
-    return _LikelihoodTask(channel.secrets, matrix, counts[seen] / counts.sum(), rows)
+    counted, matrix = counted_rows(channel, released), floats(channel.matrix)
+    refuse_impossible(channel.outputs, matrix, counted.totals)
+    seen = counted.totals > 0
+    shares = counted.totals[seen] / counted.total
+    return _LikelihoodTask(channel.secrets, np.ascontiguousarray(matrix[:, seen]), shares, counted.rows)
 
 
 def _first(task: _LikelihoodTask, start: Prior | None) -> Floats:

@@ -25,7 +25,7 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, keyword
 from sfumato.numbers import Floats, Number, as_written, floats
 from sfumato.privacy.promise import rate
-from sfumato.release.estimation import right_inverse, uniform_reference
+from sfumato.release.estimation import right_inverse
 from sfumato.release.estimation_intervals import Recovery, level_of
 
 MEASURES = ("margin", "standard error")
@@ -130,12 +130,12 @@ def survey_plan(channel: Any, *, guess: Prior | None = None, worst: bool = False
     if flag(worst, "worst"):
         if guess is not None:
             raise InvalidInput("a plan is made for guessed shares or for the worst ones, not for both")
-        return _worst(_recovery(table, uniform_reference(table)), table.secrets)
-    guessed = as_prior(guess) if guess is not None else claimed or uniform_reference(table)
+        return _worst(_recovery(table, Prior.uniform(table.secrets)), table.secrets)
+    guessed = as_prior(guess) if guess is not None else claimed or Prior.uniform(table.secrets)
     check_secrets("channel and guess", table, guessed)
     shares = np.asarray(guessed.float_weights)
     # outputs of answers that nobody is guessed to give have to be told apart all the same
-    reference = guessed if (shares > 0).all() else uniform_reference(table)
+    reference = guessed if (shares > 0).all() else Prior.uniform(table.secrets)
     recovery = _recovery(table, reference)
     variances = recovery.seconds(recovery.outputs(shares)) - shares**2
     return SurveyPlan(table.secrets, guessed, np.maximum(variances, 0.0), shares * (1 - shares))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import ceil, log10
 from typing import TYPE_CHECKING
 
@@ -12,31 +12,35 @@ from sfumato.labels import text_of
 from sfumato.numbers import Floats, Number, floats
 
 if TYPE_CHECKING:
-    from sfumato.release.estimation import Frequencies
-    from sfumato.release.estimation_cross import CrossTable
+    from sfumato.release.estimation import EstimatedShares
 
 _LONGEST_LABEL = 40  # letters of an answer in a table
 _FEWEST, _MOST = 3, 7  # digits after the point
 
 
 def share_lines(
-    found: Frequencies, level: Number = "0.95", *, simultaneous: bool = False, most: int | None = None
+    found: EstimatedShares, level: Number = "0.95", *, simultaneous: bool = False, most: int | None = None
 ) -> list[str]:
-    """A heading and a line for each share: answer, share, standard error, interval."""
-    labels = list(map(text_of, found.secrets))
+    """A heading and a line for each share: answers, share, and where there are two rows or more its error and interval.
+
+    Numbers have as many digits as their errors leave: two digits of the smallest one that is not 0.
+    """
+    titles = [short_label(title) for title in found.titles]
+    labels = [[short_label(text_of(label)) for label in cell] for cell in found.cells[:most]]
+    shares = (floats(found.weights).ravel()[:most] + 0.0).tolist()
     if found.total < 2:
-        plain = [(label, f"{float(share):.3f}") for label, share in zip(labels, found.weights, strict=True)]
-        return aligned([("answer", "share"), *plain[:most]])
-    cells = share_cells(
-        labels, floats(found.weights), found.standard_errors, found.intervals(level, simultaneous=simultaneous)
-    )
-    shown = aligned([("answer", "share", "error", interval_heading(level, simultaneous)), *cells[:most]])
-    return [*shown, f"… and {len(cells) - most} more"] if most is not None and len(cells) > most else shown
-
-
-def interval_heading(level: Number, simultaneous: bool) -> str:
-    """What an interval is called over its column."""
-    return f"{percent(level)} interval{', all together' if simultaneous else ''}"
+        plain = [[*cell, f"{share:.3f}"] for cell, share in zip(labels, shares, strict=True)]
+        return aligned([[*titles, "share"], *plain], texts=len(titles))
+    ends = found.intervals(level, simultaneous=simultaneous).reshape(-1, 2)[:most].tolist()
+    errors, digits = found.standard_errors.ravel()[:most].tolist(), _digits_for(found.standard_errors)
+    rows = [
+        [*cell, f"{share:.{digits}f}", f"{error:.{digits}f}", f"{low:.{digits}f} – {high:.{digits}f}"]
+        for cell, share, error, (low, high) in zip(labels, shares, errors, ends, strict=True)
+    ]
+    interval = f"{percent(level)} interval{', all together' if simultaneous else ''}"
+    shown = aligned([[*titles, "share", "error", interval], *rows], texts=len(titles))
+    left = found.weights.size - len(rows)
+    return [*shown, f"… and {left} more"] if left else shown
 
 
 def percent(level: Number) -> str:
@@ -50,18 +54,7 @@ def percent(level: Number) -> str:
     return f"{100 * float(level):.4g} %"
 
 
-def share_cells(labels: Iterable[str], shares: Floats, errors: Floats, ends: Floats) -> list[tuple[str, ...]]:
-    """Numbers with as many digits as their errors leave: two digits of the smallest one that is not 0."""
-    digits = digits_for(errors)
-    return [
-        (short_label(label), f"{share:.{digits}f}", f"{error:.{digits}f}", f"{low:.{digits}f} – {high:.{digits}f}")
-        for label, share, error, (low, high) in zip(
-            labels, (shares + 0.0).tolist(), errors.tolist(), ends.tolist(), strict=True
-        )
-    ]
-
-
-def digits_for(errors: Floats) -> int:
+def _digits_for(errors: Floats) -> int:
     """How many digits after the point are worth writing."""
     there = errors[errors > 0]
     return min(max(_FEWEST, 1 + ceil(-log10(float(np.min(there))))), _MOST) if there.size else _FEWEST
@@ -87,22 +80,3 @@ def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> list[str]:
                  for k, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
         lines.append("  ".join(cells).rstrip())
     return lines
-
-
-def cross_lines(
-    found: CrossTable, level: Number = "0.95", *, simultaneous: bool = False, most: int | None = None
-) -> list[str]:
-    """A heading and a line for each combination of answers."""
-    labels = [[short_label(text_of(label)) for label in cell] for cell in found.cells[:most]]
-    titles = [*map(short_label, found.titles)]
-    shares = found.weights.ravel()[:most]
-    if found.total < 2:
-        rows = [[*cell, f"{share:.3f}"] for cell, share in zip(labels, shares.tolist(), strict=True)]
-        return aligned([[*titles, "share"], *rows], texts=len(titles))
-    ends = found.intervals(level, simultaneous=simultaneous).reshape(-1, 2)[:most]
-    numbers = share_cells([""] * len(labels), shares, found.standard_errors.ravel()[:most], ends)
-    rows = [[*cell, *line[1:]] for cell, line in zip(labels, numbers, strict=True)]
-    heading = [*titles, "share", "error", interval_heading(level, simultaneous)]
-    shown = aligned([heading, *rows], texts=len(titles))
-    left = found.weights.size - len(labels)
-    return [*shown, f"… and {left} more"] if left else shown

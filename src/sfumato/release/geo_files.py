@@ -17,7 +17,6 @@ import pyarrow as pa
 from sfumato.errors import (
     InvalidFile,
     InvalidInput,
-    MissingExtra,
     NotSupported,
     SfumatoError,
     few,
@@ -28,6 +27,7 @@ from sfumato.errors import (
 from sfumato.release.batches import BatchRelease
 from sfumato.release.places import Geometry
 from sfumato.release.tables import release_batch, released_schema
+from sfumato.spaces.libraries import pyogrio_library
 
 DRIVERS = {"gpkg": "GPKG", "shapefile": "ESRI Shapefile"}
 """The formats that pyogrio reads and writes here, and what it calls them."""
@@ -36,18 +36,9 @@ COMPANIONS = (".shx", ".dbf", ".prj", ".cpg")
 """Endings of the files that stand beside a Shapefile."""
 
 
-def pyogrio_module() -> Any:
-    """The package pyogrio."""
-    try:
-        import pyogrio
-    except ImportError as error:
-        raise MissingExtra("geo", "pyogrio") from error
-    return pyogrio
-
-
 def layer_of(source: Path, layer: str | None) -> str:
     """The layer that is meant; refused where there are several and none is named."""
-    pyogrio = pyogrio_module()
+    pyogrio = pyogrio_library()
     try:
         names = [str(name) for name, _ in pyogrio.list_layers(source)]
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, ValueError, RuntimeError) as error:
@@ -66,7 +57,7 @@ def release_ogr(
 ) -> list[Path]:
     """Release a layer of a file into a new file in a folder; the files that were written there, the main one first."""
     _check_kind(kind, work)
-    pyogrio = pyogrio_module()
+    pyogrio = pyogrio_library()
     which = layer_of(source, layer)
     failures: list[BaseException] = []
     try:
@@ -104,7 +95,7 @@ def released_layer(
 @contextmanager
 def layer_batches(source: Path, layer: str | None, batch: int) -> Iterator[Any]:
     """What reads a layer of a file in batches of Arrow; what is wrong with the file is told with its name."""
-    pyogrio = pyogrio_module()
+    pyogrio = pyogrio_library()
     try:
         with pyogrio.open_arrow(source, layer=layer_of(source, layer), use_pyarrow=True, batch_size=batch) as (_, rows):
             yield rows

@@ -69,13 +69,17 @@ def read_points(array: Any) -> Points2D:
         return _of_wkb(array)
     if is_text(array.type):
         return _of_wkt(array)
-    if pa.types.is_struct(array.type):
-        return _of_records(array)
-    if pa.types.is_fixed_size_list(array.type):
-        return _of_lists(array)
+    if pa.types.is_struct(array.type) and {"x", "y"} <= {field.name for field in array.type}:
+        x, y = (_floats(pc.struct_field(array, name)) for name in ("x", "y"))
+        return Points2D(x, y, _judged(x, y, _gone(array), array.type.num_fields > 2))
+    if pa.types.is_fixed_size_list(array.type) and pa.types.is_floating(array.type.value_type):
+        axes = array.type.list_size
+        if axes >= 2:
+            flat = _floats(array.values.slice(array.offset * axes, len(array) * axes))
+            x, y = (np.ascontiguousarray(along) for along in flat.reshape(-1, axes).T[:2])
+            return Points2D(x, y, _judged(x, y, _gone(array), axes > 2))
     nothing = np.full(len(array), np.nan)
-    codes = np.where(pc.is_null(array).to_numpy(zero_copy_only=False), MISSING, DAMAGED).astype(np.uint8)
-    return Points2D(nothing, nothing, codes)
+    return Points2D(nothing, nothing, np.where(_gone(array), MISSING, DAMAGED).astype(np.uint8))
 
 
 def _gone(array: Any) -> NDArray[np.bool_]:
@@ -100,20 +104,11 @@ def _of_wkb(array: Any) -> Points2D:
 
 
 @njit(cache=True, nogil=True)
-def _word(data, at, little):  # type: ignore[no-untyped-def]
-    """Four bytes as a number."""
-    value = np.uint32(0)
-    for k in range(4):
-        value |= np.uint32(data[at + (k if little else 3 - k)]) << np.uint32(8 * k)
-    return value
-
-
-@njit(cache=True, nogil=True)
-def _bits(data, at, little):  # type: ignore[no-untyped-def]
-    """Eight bytes as a number: the bits of a double."""
+def _number(data, at, size, little):  # type: ignore[no-untyped-def]
+    """Four bytes as a number, or eight as the bits of a double."""
     value = np.uint64(0)
-    for k in range(8):
-        value |= np.uint64(data[at + (k if little else 7 - k)]) << np.uint64(8 * k)
+    for k in range(size):
+        value |= np.uint64(data[at + (k if little else size - 1 - k)]) << np.uint64(8 * k)
     return value
 
 
@@ -135,7 +130,7 @@ def _wkb_points(data, offsets, gone):  # type: ignore[no-untyped-def]
             codes[row] = DAMAGED
             continue
         little = data[at] == 1
-        kind = _word(data, at + 1, little)
+        kind = _number(data, at + 1, 4, little)
         flags, plain = kind >> np.uint32(29), kind & np.uint32(0x1FFFFFFF)
         high = (flags & np.uint32(6)) != 0 or plain >= 1000
         axes = 2 + ((flags >> np.uint32(2)) & np.uint32(1)) + ((flags >> np.uint32(1)) & np.uint32(1))
@@ -155,8 +150,8 @@ def _wkb_points(data, offsets, gone):  # type: ignore[no-untyped-def]
             codes[row] = DAMAGED
             continue
         if numbered:
-            srids[row] = _word(data, at + 5, little)
-        x[row], y[row] = _bits(data, at + head, little), _bits(data, at + head + 8, little)
+            srids[row] = _number(data, at + 5, 4, little)
+        x[row], y[row] = _number(data, at + head, 8, little), _number(data, at + head + 8, 8, little)
         exponents = x[row] & y[row] & infinite
         if exponents == infinite and (x[row] & fraction) != 0 and (y[row] & fraction) != 0:  # no numbers, both
             codes[row] = EMPTY
@@ -185,27 +180,6 @@ def wkb_array(x: Floats, y: Floats, kind: Any = None) -> Any:
 
 
 # ----------------------------------------------------------------- coordinates in records and lists
-
-
-def _of_records(array: Any) -> Points2D:
-    names = [field.name for field in array.type]
-    gone = _gone(array)
-    if not {"x", "y"} <= {*names}:
-        nothing = np.full(len(array), np.nan)
-        return Points2D(nothing, nothing, np.where(gone, MISSING, DAMAGED).astype(np.uint8))
-    x, y = (_floats(pc.struct_field(array, name)) for name in ("x", "y"))
-    return Points2D(x, y, _judged(x, y, gone, len(names) > 2))
-
-
-def _of_lists(array: Any) -> Points2D:
-    axes, gone = array.type.list_size, _gone(array)
-    if axes < 2 or not pa.types.is_floating(array.type.value_type):
-        nothing = np.full(len(array), np.nan)
-        return Points2D(nothing, nothing, np.where(gone, MISSING, DAMAGED).astype(np.uint8))
-    flat = array.values.slice(array.offset * axes, len(array) * axes)
-    table = _floats(flat).reshape(-1, axes)
-    x, y = np.ascontiguousarray(table[:, 0]), np.ascontiguousarray(table[:, 1])
-    return Points2D(x, y, _judged(x, y, gone, axes > 2))
 
 
 def _floats(array: Any) -> Floats:

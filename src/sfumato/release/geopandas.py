@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, MissingExtra, shown
+from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import Added, BatchRelease
 from sfumato.release.crs import system_of
 from sfumato.release.layouts import PointLayout, geometry_name
 from sfumato.release.places import Geometry
+from sfumato.spaces.libraries import shapely_library
 
 
 def pandas_layout(table: Any, column: Geometry) -> PointLayout:
@@ -38,17 +39,9 @@ def holds_shapes(series: Any) -> bool:
     return place is not None and hasattr(series[series.notna()].iloc[0], "geom_type")
 
 
-def _shapely() -> Any:
-    try:
-        import shapely
-    except ImportError as error:
-        raise MissingExtra("geo", "shapely") from error
-    return shapely
-
-
 def wkb_of_series(series: Any) -> Any:
     """A column of shapes as WKB."""
-    shapely = _shapely()
+    shapely = shapely_library()
     try:
         return pa.array(shapely.to_wkb(np.asarray(series, dtype=object)), pa.binary())
     except (TypeError, shapely.errors.ShapelyError, pa.ArrowException) as error:
@@ -60,7 +53,7 @@ def point_series(
 ) -> Any:
     """Released points as the column held them: geometries, shapes, WKB or WKT; or boxes around them, as records."""
     if added.points is not None and (str(before.dtype) == "geometry" or holds_shapes(before)):
-        shapes = _shapely().points(added.points)[outputs]
+        shapes = shapely_library().points(added.points)[outputs]
         if str(before.dtype) != "geometry":
             return type(before)(shapes, index=before.index, name=added.name, dtype=object)
         import geopandas

@@ -78,7 +78,7 @@ def charge_fields(
         "scope": text(scope, "scope"),
         "times": integer(times, "times", 1, _MOST_TIMES),
         "rows": None if rows is None else integer(rows, "rows", 0, _MOST_TIMES),
-        "key": None if key is None else _fingerprint(key),
+        "key": None if key is None else hashlib.sha256(b"sfumato ledger, fingerprint of a key\0" + key).hexdigest(),
         "data": None if data is None else name(data, "data"),
         "token": None if token is None else name(token, "token"),
         "note": text(note, "note"),
@@ -157,7 +157,3 @@ def _refuse_strange(number: Any, what: str) -> None:
 def now() -> str:
     """The time, as it is kept."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _fingerprint(key: bytes) -> str:
-    return hashlib.sha256(b"sfumato ledger, fingerprint of a key\0" + key).hexdigest()

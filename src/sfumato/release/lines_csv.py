@@ -35,24 +35,6 @@ _SCAN_ERRORS = {
 }
 
 
-def header_of(block: bytes, tabs: bool = False) -> list[str]:
-    r"""The names of the columns of a CSV file, from its beginning.
-
-    Examples
-    --------
-    >>> header_of(b"id;lat;lon\n1;48,8;2,3\n")
-    ['id', 'lat', 'lon']
-    """
-    head = block.removeprefix(_MARK)[:_LONGEST_HEADER]
-    lines = [_first_line(head, delimiter, final=True) for delimiter in (("\t",) if tabs else _DELIMITERS)]
-    line = max(lines, key=lambda line: line.fields)
-    if line.wrong:
-        raise InvalidInput(f"the header: {_SCAN_ERRORS[line.wrong]}")
-    if not line.cells or b"\0" in head[: line.end or None]:
-        raise InvalidInput(_NO_ASCII)
-    return [unquoted(cell.decode("utf-8", "replace")) for cell in line.cells]
-
-
 class CsvRecords(Records):
     """The records of a CSV file."""
 
@@ -60,11 +42,11 @@ class CsvRecords(Records):
 
     def __init__(self, work: BatchRelease, delimiter: str | None = None) -> None:
         super().__init__(work)
-        self.delimiters = _delimiters(delimiter)
+        self.given = delimiter
 
     def open(self, block: bytes, *, final: bool) -> tuple[bytes, int] | None:
         """The new header and how many bytes the old one had; None if the block ends before it does."""
-        found = _header(block, self.delimiters, final=final)
+        found = csv_header(block, self.given, final=final)
         if found is None:
             return None
         self.delimiter, self.names, line = found.delimiter, found.names, found.line
@@ -148,18 +130,10 @@ def csv_header(block: bytes, delimiter: str | None = None, *, final: bool) -> Cs
     >>> csv_header(b"id;answer\n1;no\n", final=True)[:3]
     (';', ['id', 'answer'], 10)
     """
-    return _header(block, _delimiters(delimiter), final=final)
-
-
-def _delimiters(delimiter: str | None) -> tuple[str, ...]:
-    """Those that may be meant."""
     one = isinstance(delimiter, str) and len(delimiter) == 1
     if delimiter is not None and (not one or delimiter in '"\r\n' or not delimiter.isascii()):
         raise InvalidInput(f"a delimiter is one character such as ',' or ';', found {shown(delimiter)}")
-    return _DELIMITERS if delimiter is None else (delimiter,)
-
-
-def _header(block: bytes, delimiters: tuple[str, ...], *, final: bool) -> CsvHeader | None:
+    delimiters = _DELIMITERS if delimiter is None else (delimiter,)
     begin = len(_MARK) if block.startswith(_MARK) else 0
     head = block[begin : begin + _LONGEST_HEADER]
     if final and not head:

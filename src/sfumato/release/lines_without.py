@@ -6,6 +6,7 @@ one comma.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -15,6 +16,7 @@ from sfumato.release.lines_json import scan_json
 
 _ROWS = 1 << 14  # lines that are scanned at once
 _EMPTY = b"{}"  # stands for properties that are null
+_COMMA = re.compile(rb"[ \t\r]*,[ \t\r]*")  # behind a value, with the blanks around it
 
 Block = tuple[bytes, bool]
 """Bytes of a file, and whether they are its last."""
@@ -70,7 +72,7 @@ def _cuts(data: Bytes, scanned: Scanned, skipped: int = 0) -> list[tuple[int, in
     """From where to where bytes go, in order, and in which record: a key with its value and a comma."""
     keys, ends, commas = scanned.keys, scanned.ends, scanned.commas
     assert keys is not None and commas is not None
-    done = []
+    done, text = [], data.data
     for row in range(keys.shape[1]):
         there = sorted((int(keys[k, row]), int(ends[k, row]), int(commas[k, row])) for k in range(skipped, len(keys)))
         front = True  # whether nothing before the key stays
@@ -80,23 +82,10 @@ def _cuts(data: Bytes, scanned: Scanned, skipped: int = 0) -> list[tuple[int, in
             if not front:
                 done.append((comma, end, row))
                 continue
-            after = _after_comma(data, end)
-            done.append((key, after, row))
-            at = after
+            follows = _COMMA.match(text, end)
+            at = end if follows is None else follows.end()
+            done.append((key, at, row))
     return done
-
-
-def _after_comma(data: Bytes, end: int) -> int:
-    """Behind the comma after a value and the blanks around it; behind the value where none follows."""
-    at = end
-    while at < len(data) and data[at] in b" \t\r":
-        at += 1
-    if at >= len(data) or data[at] != ord(","):
-        return end
-    at += 1
-    while at < len(data) and data[at] in b" \t\r":
-        at += 1
-    return at
 
 
 def _cut(text: bytes, cuts: list[tuple[int, int, int]]) -> bytes:

@@ -26,7 +26,7 @@ from sfumato.certify.amounts import Amount
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.protocol import tabled
-from sfumato.errors import InvalidInput, MissingExtra, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, needs
 from sfumato.numbers import exact, float_above, log_bounds
 from sfumato.release.sampler import Sampler, sampler
 from sfumato.spaces.box import Box
@@ -153,10 +153,8 @@ def _log_above(factor: Fraction | None, times: int) -> float:
 
 
 def _opendp() -> Any:
-    try:
+    with needs("opendp", "opendp"):
         return import_module("opendp.prelude")
-    except ImportError as error:
-        raise MissingExtra("opendp", "opendp") from error
 
 
 def _secrets_of(dp: Any, draws: Sampler, metric: str) -> Any:

@@ -20,7 +20,7 @@ from sfumato.certify.protocol import Domain
 from sfumato.errors import InvalidInput, Mismatch, keyword, shown, worded
 from sfumato.numbers import Floats, nearest_float, told_apart
 from sfumato.release.crs import agreed_system, system_of
-from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, coordinates_in, no_number
+from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, bad_coordinate, coordinates_in
 from sfumato.spaces.box import NORMS, Box, box_of_points
 from sfumato.spaces.ground import (
     EARTH_RADIUS_KM,
@@ -166,12 +166,8 @@ class Coordinates(Secrets):
     domain: Domain
     measured_in: str = ""
 
-    def find(self, batch: Sequence[Values], first: int) -> Rows:
-        """The index of each row's secret, −1 for rows to be left out."""
-        return self.locate(batch, first).rows
-
     def locate(self, batch: Sequence[Values], first: int) -> Located:
-        """The same, and which points were moved into the space because the nearest secret is taken."""
+        """The index of each row's secret, −1 for rows to be left out, and which points were moved into the space."""
         points = np.column_stack(coordinates_in(batch, self.columns, first))
         known: NDArray[np.bool_] = np.asarray(np.isfinite(points).all(axis=1))
         if self.spherical:
@@ -207,18 +203,11 @@ class Coordinates(Secrets):
             raise swapped_axes(self.columns, self.domain.name, "is near to a secret of", "are")
 
     def _no_point(self, batch: Sequence[Values], point: Floats, row: int, first: int) -> BadRow:
-        values = tuple(values.value(row) for values in batch)
-        for name, value, number, typed in zip(
-            self.columns, values, point.tolist(), (column.typed for column in batch), strict=True
-        ):
-            if not np.isfinite(number):
-                leaves = f"{keyword('on_unknown', 'drop')} leaves such rows out"
-                return BadRow(f"{name!r} {no_number(value, typed)}; {leaves}", first + row + 1, value)
-        return BadRow(
+        return bad_coordinate(self.columns, batch, point, row, first) or BadRow(
             f"{', '.join(map(repr, self.columns))} are {tuple(point.tolist())}: latitude is within ±90 degrees, "
             "longitude within ±360, latitude comes first",
             first + row + 1,
-            values,
+            tuple(values.value(row) for values in batch),
         )
 
     def _outside(self, point: Floats, distance: float, row: int, first: int) -> BadRow:
@@ -274,7 +263,8 @@ def coordinates_of(column: Position, domain: Domain, *, on_unknown: str, within:
     if len(column.columns) != domain.dimension:
         raise Mismatch("columns of coordinates", (f"{domain.dimension} columns",), column.columns)
     ground = None if domain.space is None else domain.space.ground
-    unit = domain.unit if ground is None else _ground_unit(domain.unit)
+    # km where ways on the ground are measured in minutes or steps
+    unit = domain.unit if ground is None or domain.unit in METRES else "km"
     limit = None if within is None else distance_in(unit, within)
     spherical = isinstance(column, Place)
     if ground is not None:
@@ -302,11 +292,6 @@ def coordinates_of(column: Position, domain: Domain, *, on_unknown: str, within:
         else:
             limit = radius * float(arcs(_widest(unit_vectors(*where.T)))) if spherical else float(_widest(where))
     return Coordinates(column.columns, nearest, spherical, on_unknown, limit, domain, unit)
-
-
-def _ground_unit(unit: str) -> str:
-    """The unit of the space where that is a length; km where ways are measured in minutes or steps."""
-    return unit if unit in METRES else "km"
 
 
 def _widest_on_ground(where: Floats, ground: Ground, unit: str) -> float:

@@ -24,7 +24,7 @@ from sfumato.errors import InvalidInput, Mismatch, NotSupported, keyword, worded
 from sfumato.numbers import Floats, exact, float_above, float_below, nearest_float
 from sfumato.release.keys import id_digests
 from sfumato.release.places import Place, Position, swapped_axes
-from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, coordinates_in, no_number
+from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, bad_coordinate, coordinates_in
 from sfumato.spaces.box import NORMS, Box
 from sfumato.spaces.earth import beyond, on_the_earth
 from sfumato.spaces.frame import FULL_TURN, EarthFrame, region
@@ -76,12 +76,8 @@ class Points(Secrets):
         ends = [(o, o + side) for o, side in zip(self.box.origin, self.box.sides, strict=True)]
         return np.array([float_below(low) for low, _ in ends]), np.array([float_above(high) for _, high in ends])
 
-    def find(self, batch: Sequence[Values], first: int) -> Rows:
-        """The points, NaN for rows to be left out."""
-        return self.locate(batch, first).rows
-
     def locate(self, batch: Sequence[Values], first: int) -> Located:
-        """The same, and how far outside of the box those were that count as its nearest point."""
+        """The points, NaN for rows to be left out, and how far outside those were that count as the nearest one."""
         points = self.read(coordinates_in(batch, self.columns, first))
         inside, near = self.taken(points)
         if inside.all():
@@ -123,16 +119,11 @@ class Points(Secrets):
         return np.ascontiguousarray(digests[:, :8]).view("<i8").ravel().astype(np.int64, copy=False)
 
     def _complaint(self, batch: Sequence[Values], point: Floats, row: int, first: int) -> BadRow:
-        leaves = f"{keyword('on_unknown', 'drop')} leaves such rows out"
-        for name, values, number in zip(self.columns, batch, point.tolist(), strict=True):
-            if not np.isfinite(number):
-                value = values.value(row)
-                return BadRow(f"{name!r} {no_number(value, values.typed)}; {leaves}", first + row + 1, value)
         names, where = ", ".join(map(repr, self.columns)), tuple(point.tolist())
         are = f"{names} is {where[0]}" if len(where) == 1 else f"{names} are {where}"
-        return BadRow(
-            f"{are}, outside of {self.box.name} {self._corners()}; {leaves}, 'nearest' moves it to the border, which "
-            "costs no privacy",
+        return bad_coordinate(self.columns, batch, point, row, first) or BadRow(
+            f"{are}, outside of {self.box.name} {self._corners()}; {keyword('on_unknown', 'drop')} leaves such rows "
+            "out, 'nearest' moves it to the border, which costs no privacy",
             first + row + 1,
             where,
         )
@@ -224,8 +215,9 @@ def points_of(column: str | Position, box: Box, *, on_unknown: str, within: Any 
     """How columns become points of a box; on an interval one column may be named by a text."""
     named = Position(column) if isinstance(column, str) else column
     if box.frame is not None and not isinstance(named, Place):
+        columns = worded("Place('lat', 'lon')", "lat", "lon")
         raise InvalidInput(
-            f"the points of {box.name} are places: name the columns of latitude and longitude, {_place()}"
+            f"the points of {box.name} are places: name the columns of latitude and longitude, {columns}"
         )
     if isinstance(named, Place) and box.frame is None:
         on_the_ground = worded("sf.spaces.earth_box", "earth_box")
@@ -245,11 +237,6 @@ def points_of(column: str | Position, box: Box, *, on_unknown: str, within: Any 
             f"{keyword('on_unknown', 'nearest')}"
         )
     return (Points if box.frame is None else EarthPoints)(named.columns, box, on_unknown)
-
-
-def _place() -> str:
-    """How the reader of a message names columns of latitude and longitude."""
-    return worded("Place('lat', 'lon')", "lat", "lon")
 
 
 def _position(box: Box) -> str:

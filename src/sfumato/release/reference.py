@@ -12,21 +12,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from sfumato.arguments import file_path
 from sfumato.errors import InvalidInput, few
 from sfumato.release.crs import WGS84, System, agreed_system, system_of
-from sfumato.release.geo_files import DRIVERS, layer_of, pyogrio_module
+from sfumato.release.geo_files import DRIVERS, layer_of
 from sfumato.release.geo_json import collection_system, feature_lines
 from sfumato.release.layouts import geometry_columns, geometry_name, schema_layout
-from sfumato.release.lines_csv import header_of
+from sfumato.release.lines_csv import csv_header
 from sfumato.release.places import Geometry, Place, Position, in_system
 from sfumato.release.streams import format_of_file
-from sfumato.release.streams_text import complaints_of_reading, file_blocks
+from sfumato.release.streams_text import arrow_file, complaints_of_reading, delimiter_of, first_block
 from sfumato.spaces.foreign import ACROSS, LATITUDES, LONGITUDES, UP, named_column
+from sfumato.spaces.libraries import pyogrio_library
 
 GEOMETRIES = ("geometry", "geom", "wkt", "the_geom", "wkb_geometry", "shape")
 """Names of columns that hold geometries as texts, in small letters."""
@@ -96,8 +95,8 @@ def coordinate_reference(source: str | PathLike[str], *, crs: Any = None, layer:
         return _of_ogr(file, kind, layer, given)
     if kind == "csv":
         with complaints_of_reading(file, "text"):
-            names = header_of(_start(file), ".tsv" in file.suffixes)
-        return _by_names(file, kind, names, given)
+            header = csv_header(first_block(file), delimiter_of(file), final=True)
+        return _by_names(file, kind, [] if header is None else header.names, given)
     if kind in ("jsonl", "geojson"):
         return _of_json(file, kind, given)
     with complaints_of_reading(file, kind.capitalize()):
@@ -106,29 +105,21 @@ def coordinate_reference(source: str | PathLike[str], *, crs: Any = None, layer:
     if not known:
         return _by_names(file, kind, schema.names, given)
     column = Geometry(geometry_name(schema.names, Geometry(), known[:1]), crs=given)
-    return _found(
-        file, kind, schema.names, known, agreed_system(schema_layout(schema, column).system, given, str(file))
-    )
+    system = agreed_system(schema_layout(schema, column).system, given, str(file))
+    return _reference(file, kind, schema.names, system, Geometry(known[0], crs=system), known)
 
 
 def _arrow_schema(file: Path) -> Any:
-    with pa.memory_map(str(file)) as mapped:
-        whole = mapped.read(6) == b"ARROW1"
-        mapped.seek(0)
-        return (pa.ipc.open_file(mapped) if whole else pa.ipc.open_stream(mapped)).schema
+    with arrow_file(file) as found:
+        return found.schema
 
 
-def _start(file: Path) -> bytes:
-    return next(file_blocks(file))[0]
-
-
-def _found(file: Path, kind: str, names: Any, known: Any, system: System | None, layer: str | None = None) -> Reference:
-    """A file whose points are geometries."""
-    return Reference(
-        file, kind, tuple(names), tuple(known), "" if system is None else system.name,
-        None if system is None else system.geographic, "" if system is None else system.unit,
-        Geometry(known[0], crs=system), layer=layer,
-    )  # fmt: skip
+def _reference(
+    file: Path, kind: str, names: Any, system: System | None, column: Position | None, known: Any = (), **more: Any
+) -> Reference:
+    """What a file says, with what is to be told of its system; ``known`` are its geometries."""
+    crs, angles, unit = ("", None, "") if system is None else (system.name, system.geographic, system.unit)
+    return Reference(file, kind, tuple(names), tuple(known), crs, angles, unit, column, **more)
 
 
 def _by_names(file: Path, kind: str, names: Any, given: System | None) -> Reference:
@@ -139,7 +130,7 @@ def _by_names(file: Path, kind: str, names: Any, given: System | None) -> Refere
         across, up = named_column(names, ACROSS, "x"), named_column(names, UP, "y")
         shape = named_column(names, GEOMETRIES, "the geometry") if kind == "csv" else ""
     except InvalidInput as error:
-        return _unnamed(file, kind, names, given, str(error))
+        return _reference(file, kind, names, given, None, why=str(error))
     found: list[Position] = []
     if latitude and longitude:
         found.append(Place(latitude, longitude))
@@ -150,36 +141,28 @@ def _by_names(file: Path, kind: str, names: Any, given: System | None) -> Refere
     if len(found) != 1:
         several = " and ".join(f"{few(list(column.columns))}" for column in found)
         why = f"{several} could each be the points" if found else f"no column is called like a coordinate: {few(names)}"
-        return _unnamed(file, kind, names, given, why)
+        return _reference(file, kind, names, given, None, why=why)
     column, system = found[0], WGS84 if given is None and isinstance(found[0], Place) else given
     column = column if given is None else in_system(column, given)
-    shapes = column.columns if isinstance(column, Geometry) else ()
-    return Reference(
-        file, kind, tuple(names), tuple(shapes), "" if system is None else system.name,
-        None if system is None else system.geographic, "" if system is None else system.unit, column,
-    )  # fmt: skip
-
-
-def _unnamed(file: Path, kind: str, names: Any, given: System | None, why: str) -> Reference:
-    crs, angles, unit = ("", None, "") if given is None else (given.name, given.geographic, given.unit)
-    return Reference(file, kind, tuple(names), (), crs, angles, unit, None, why)
+    return _reference(file, kind, names, system, column, column.columns if isinstance(column, Geometry) else ())
 
 
 def _of_ogr(file: Path, kind: str, layer: str | None, given: System | None) -> Reference:
     which = layer_of(file, layer)
-    about = pyogrio_module().read_info(file, layer=which)
+    about = pyogrio_library().read_info(file, layer=which)
     name = about.get("geometry_name") or "geometry"
     system = agreed_system(system_of(about["crs"]), given, str(file))
-    return _found(file, kind, (*map(str, about["fields"]), name), [name], system, which)
+    names, column = (*map(str, about["fields"]), name), Geometry(name, crs=system)
+    return _reference(file, kind, names, system, column, [name], layer=which)
 
 
 def _of_json(file: Path, kind: str, given: System | None) -> Reference:
     members: list[dict[str, Any]] = []
     with complaints_of_reading(file, "JSON"):
         if kind == "geojson":
-            lines = next(feature_lines(iter([(_start(file), False)]), members), (b"", True))[0]
+            lines = next(feature_lines(iter([(first_block(file), False)]), members), (b"", True))[0]
         else:
-            lines = _start(file)
+            lines = first_block(file)
         first = next((line for line in lines.split(b"\n") if line.strip()), b"{}")
         record = json.loads(first)
     if not isinstance(record, dict):
@@ -189,4 +172,4 @@ def _of_json(file: Path, kind: str, given: System | None) -> Reference:
     system = agreed_system(collection_system(members[0]) if members else WGS84, given, str(file))
     inside = record.get("properties")
     names = [*(inside if isinstance(inside, dict) else (name for name in record if name != "geometry")), "geometry"]
-    return _found(file, kind, names, ["geometry"], system)
+    return _reference(file, kind, names, system, Geometry(crs=system), ["geometry"])

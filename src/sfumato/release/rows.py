@@ -165,6 +165,15 @@ def coordinates_in(batch: Sequence[Values], columns: Sequence[str], first: int) 
     return [values.numbers() for values in batch]
 
 
+def bad_coordinate(columns: Sequence[str], batch: Sequence[Values], point: Any, row: int, first: int) -> BadRow | None:
+    """What to say of a row whose point has a coordinate that is missing or no number; None if all are finite."""
+    for name, values, number in zip(columns, batch, point.tolist(), strict=True):
+        if not isfinite(number):
+            value, leaves = values.value(row), f"{keyword('on_unknown', 'drop')} leaves such rows out"
+            return BadRow(f"{name!r} {no_number(value, values.typed)}; {leaves}", first + row + 1, value)
+    return None
+
+
 def no_number(value: Any, typed: bool) -> str:
     """What is wrong with a value that should be a coordinate, after the name of its column.
 
@@ -248,13 +257,13 @@ class Secrets(ABC):
         """Whether the secrets are all points, not a list that points are taken for."""
         return False
 
-    @abstractmethod
     def find(self, batch: Sequence[Values], first: int) -> Rows:
         """The index of each row's secret, or ``left_out``; ``first`` rows came before these."""
+        return self.locate(batch, first).rows
 
+    @abstractmethod
     def locate(self, batch: Sequence[Values], first: int) -> Located:
         """The same, and which rows were moved into the space because the nearest secret is taken."""
-        return Located(self.find(batch, first))
 
     def kept(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows are not left out."""
@@ -485,12 +494,12 @@ class Integers(Secrets):
     # indices are the secrets, so that −1 is one of them and cannot stand for a row that is left out
     left_out = -(2**63)
 
-    def find(self, batch: Sequence[Values], first: int) -> Rows:
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
         """The secrets of the rows."""
         (values,) = batch
         whole = values.integers()
         if whole is not None and whole.dtype.kind == "i" and _all_within(whole, LARGEST_SECRET):
-            return np.asarray(whole, dtype=np.int64)
+            return Located(np.asarray(whole, dtype=np.int64))
         places, distinct = values.distinct()
         rows = [self._integer(value, values.typed) for value in distinct]
         wrong = np.array([value is None for value in rows], dtype=bool)[places]
@@ -500,7 +509,7 @@ class Integers(Secrets):
             needed = f"an integer of 64 bits is needed, within ±2^{LARGEST_SECRET.bit_length() - 1}"
             raise BadRow(f"{shown(self.column)} is {shown(value)}, but {needed}", first + row + 1, value)
         listed = np.array([self.left_out if value is None else value for value in rows], dtype=np.int64)
-        return np.asarray(listed[places])
+        return Located(listed[places])
 
     def _integer(self, value: Any, typed: bool) -> int | None:
         if not typed:

@@ -22,6 +22,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arguments import items
 from sfumato.certify.charge import Charge
@@ -117,36 +118,28 @@ class Sampler:
         """
         check_statement(secret_never_changes, keyed=True)
         names, secret = checked_ids(ids), checked_key(key)
-        given = _array(rows) if not isinstance(self.plan, RoundingPlan) else _points(rows, self.plan.dimension)
+        given = self._given(rows)
         if given.ndim and len(given) != len(names):
             raise InvalidInput(f"each row has an id: found {len(given)} rows and {len(names)} ids")
         return self._drawn(given, lambda first, last: KeyedBits(secret, self.digest, names[first:last]))
 
+    def _given(self, rows: Any) -> NDArray[Any]:
+        """Indices of secrets as an array, or points."""
+        return _points(rows, self.plan.dimension) if isinstance(self.plan, RoundingPlan) else _array(rows)
+
     def _drawn(self, rows: Any, stream: Callable[[int, int], Stream]) -> Integers:
-        if isinstance(self.plan, RoundingPlan):
-            return _drawn_points(self.plan, _points(rows, self.plan.dimension), stream)
-        secrets = _checked(rows, self.plan.sides)
+        points, secrets = isinstance(self.plan, RoundingPlan), self._given(rows)
+        secrets = secrets if points else _checked(secrets, self.plan.sides)
         sides, output_sides = self.plan.sides or (0,), self.plan.output_sides or (0,)
-        wide = secrets.ndim == 2
+        wide = secrets.ndim == 2 and not points
         result = np.empty((len(secrets), len(output_sides)) if wide else len(secrets), dtype=np.int64)
         for first in range(0, len(secrets), CHUNK):
             part = secrets[first : first + CHUNK]
             # a copy in either case: writeable, so that code is compiled for one kind of array
-            columns = np.array(part.T, order="C") if wide else split(part, sides)
+            columns = np.array(part.T, order="C") if wide or points else split(part, sides)
             drawn = self.plan.draw(columns, stream(first, first + CHUNK), np.arange(len(part)))
             result[first : first + CHUNK] = drawn.T if wide else join(drawn, output_sides)
         return result
-
-
-def _drawn_points(plan: RoundingPlan, points: Floats, stream: Callable[[int, int], Stream]) -> Integers:
-    """Outputs of points, chunk by chunk."""
-    result = np.empty(len(points), dtype=np.int64)
-    for first in range(0, len(points), CHUNK):
-        columns = np.array(points[first : first + CHUNK].T, order="C")
-        many = columns.shape[1]
-        drawn = plan.draw(columns, stream(first, first + CHUNK), np.arange(many))
-        result[first : first + CHUNK] = join(drawn, plan.output_sides)
-    return result
 
 
 def _points(given: Any, dimension: int) -> Floats:
@@ -175,9 +168,8 @@ def _array(rows: Any) -> Any:
         raise InvalidInput(f"rows are integer indices of secrets, found {shown(rows)}") from error
 
 
-def _checked(rows: Any, sides: tuple[int, ...] | None) -> Integers:
+def _checked(given: NDArray[Any], sides: tuple[int, ...] | None) -> Integers:
     """Indices that exist, in int64."""
-    given = _array(rows)
     axes = 1 if sides is None else len(sides)
     wide = given.ndim == 2 and axes > 1 and given.shape[1] == axes
     if (given.ndim != 1 and not wide) or (given.size and given.dtype.kind not in "iu"):
@@ -221,10 +213,8 @@ def sampler(mechanism: Any, *, steps: int | None = None, pixels: int | None = No
 
     Examples
     --------
-    >>> from sfumato.mechanisms import geometric
-    >>> from sfumato.privacy import PrivacyType
-    >>> from sfumato.spaces import line
-    >>> noisy = sampler(geometric(PrivacyType(line(3), alpha="1/2")))
+    >>> import sfumato as sf
+    >>> noisy = sampler(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2")))
     >>> noisy
     Sampler(3 secrets → 3 outputs)
     >>> outputs = noisy.draw([0, 0, 1, 2])

@@ -30,7 +30,7 @@ from sfumato.release.geo_files import DRIVERS, into_part, release_ogr
 from sfumato.release.geometry import refuse_geometry_types
 from sfumato.release.streams_text import (
     TEXTS,
-    TextFile,
+    arrow_file,
     complaints_of_reading,
     compression_of,
     named,
@@ -155,7 +155,7 @@ def release_rows(
 ) -> None:  # fmt: skip
     """Copy the rows of a file of one of our own formats, released, into a file that nobody looks at, or none."""
     if kind in TEXTS:
-        release_text(source, target, TextFile(kind, work, delimiter), batch, compression)
+        release_text(source, target, kind, work, batch, delimiter, compression)
     elif kind == "parquet":
         _release_parquet(source, target, work, batch)
     else:
@@ -326,21 +326,14 @@ def _release_ogr(
 
 
 def _release_arrow(source: Path, target: Path | None, work: BatchRelease, batch: int) -> None:
-    with complaints_of_reading(source, "Arrow"), source.open("rb") as start:
-        is_file = start.read(6) == b"ARROW1"
-    with complaints_of_reading(source, "Arrow"):
-        mapped = pa.memory_map(str(source)) if source.stat().st_size else pa.BufferReader(b"")
-        reader: Any = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
-        batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if is_file else iter(reader)
-    schema = named(source, released_schema, reader.schema, work)
-    with mapped, sink_of(target) as sink:
-        grown = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)  # as dictionaries of other columns may be
-        writer = pa.ipc.new_file(sink, schema, options=grown) if is_file else pa.ipc.new_stream(sink, schema)
-        with writer:
-            for whole in reading(source, "Arrow", batches):
-                with complaints_of_reading(source, "Arrow"):
-                    whole.validate(full=True)  # what a damaged file says of its own layout is not believed
-                slices = (whole.slice(first, batch) for first in range(0, len(whole), batch))
-                for group in _grouped(release_batch(part, work, schema) for part in slices):
-                    for part in pa.Table.from_batches(group, schema).combine_chunks().to_batches():
-                        writer.write_batch(part)
+    with arrow_file(source) as file:
+        schema = named(source, released_schema, file.schema, work)
+        with sink_of(target) as sink:
+            grown = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)  # as dictionaries of other columns may be
+            writer = pa.ipc.new_file(sink, schema, options=grown) if file.whole else pa.ipc.new_stream(sink, schema)
+            with writer:
+                for whole in file.batches:
+                    slices = (whole.slice(first, batch) for first in range(0, len(whole), batch))
+                    for group in _grouped(release_batch(part, work, schema) for part in slices):
+                        for part in pa.Table.from_batches(group, schema).combine_chunks().to_batches():
+                            writer.write_batch(part)

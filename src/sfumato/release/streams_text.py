@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.ipc
 
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, worded
 from sfumato.release.batches import BatchRelease
@@ -17,12 +18,13 @@ from sfumato.release.crs import WGS84
 from sfumato.release.geo_json import FeatureRecords, FeatureSink, collection_system, feature_lines
 from sfumato.release.geometry import refuse_coordinate_keys, refuse_geometry_text, watched
 from sfumato.release.layouts import PointLayout
-from sfumato.release.lines import Records, blanked, edited
+from sfumato.release.lines import Bytes, Records, Scanned, blanked, edited
 from sfumato.release.lines_csv import CsvRecords
 from sfumato.release.lines_json import JsonRecords
 from sfumato.release.lines_without import without_keys
 from sfumato.release.places import Geometry
 from sfumato.release.rows import BadRow
+from sfumato.release.terms import Terms
 
 TEXTS = ("csv", "jsonl", "geojson")
 """The formats that are text, and may be compressed as a whole."""
@@ -72,41 +74,63 @@ def named(source: Path, work: Callable[..., Any], *arguments: Any, **keywords: A
         raise InvalidInput(f"{source}: {error}") from None
 
 
-@dataclass(frozen=True, eq=False)
-class TextFile:
-    """A release into a file of text."""
+def delimiter_of(source: Path, given: str | None = None) -> str | None:
+    """What stands between the cells of a CSV file, as far as somebody or its ending says it."""
+    return "\t" if ".tsv" in source.suffixes and given is None else given
 
-    kind: str
-    work: BatchRelease
-    delimiter: str | None = None
 
-    def records(self, source: Path, members: list[dict[str, Any]]) -> Records:
-        """What finds and replaces the cells; ``members`` are those of a collection of GeoJSON, once it is open."""
-        work, column = self.work, self.work.terms.column
-        points = isinstance(column, Geometry)
-        if self.kind == "csv":
-            if points:
-                work.read(PointLayout(work.taken[0], form="wkt"))
-            return CsvRecords(work, "\t" if ".tsv" in source.suffixes and self.delimiter is None else self.delimiter)
-        if not points:
-            return JsonRecords(work)
-        system = collection_system(members[0]) if members else WGS84
-        work.read(PointLayout(work.taken[0], system, form="geojson"))
-        return FeatureRecords(work)
+class ArrowFile(NamedTuple):
+    """The schema of an Arrow file and its batches; ``whole`` where it is no stream."""
 
-    def check(self) -> None:
-        """Refuse what GeoJSON has no place for."""
-        terms = self.work.terms
-        if self.kind != "geojson":
-            return
-        if not isinstance(terms.column, Geometry):
-            raise NotSupported(
-                "columns of GeoJSON, whose features have a geometry beside them", [worded("Geometry()", "geometry")]
-            )
-        if terms.keep or terms.into is not None:
-            raise NotSupported(
-                "a second geometry, or one of another name, in GeoJSON", [f"{worded('Geometry()', 'geometry')} alone"]
-            )
+    schema: Any
+    batches: Iterator[Any]
+    whole: bool
+
+
+@contextmanager
+def arrow_file(source: Path) -> Iterator[ArrowFile]:
+    """An Arrow file or stream, read through a map of the memory."""
+    with complaints_of_reading(source, "Arrow"):
+        mapped = pa.memory_map(str(source)) if source.stat().st_size else pa.BufferReader(b"")
+        whole = mapped.read(6) == b"ARROW1"
+        mapped.seek(0)
+        reader: Any = pa.ipc.open_file(mapped) if whole else pa.ipc.open_stream(mapped)
+        batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if whole else iter(reader)
+    with mapped:
+        yield ArrowFile(reader.schema, _sound(source, batches), whole)
+
+
+def _sound(source: Path, batches: Iterator[Any]) -> Iterator[Any]:
+    for batch in reading(source, "Arrow", batches):
+        with complaints_of_reading(source, "Arrow"):
+            batch.validate(full=True)  # what a damaged file says of its own layout is not believed
+        yield batch
+
+
+def _records(source: Path, kind: str, work: BatchRelease, delimiter: str | None, members: Any) -> Records:
+    """What finds and replaces the cells; ``members`` are those of a collection of GeoJSON, once it is open."""
+    points = isinstance(work.terms.column, Geometry)
+    if kind == "csv":
+        if points:
+            work.read(PointLayout(work.taken[0], form="wkt"))
+        return CsvRecords(work, delimiter_of(source, delimiter))
+    if not points:
+        return JsonRecords(work)
+    system = collection_system(members[0]) if members else WGS84
+    work.read(PointLayout(work.taken[0], system, form="geojson"))
+    return FeatureRecords(work)
+
+
+def _check_geojson(terms: Terms) -> None:
+    """Refuse what GeoJSON has no place for."""
+    if not isinstance(terms.column, Geometry):
+        raise NotSupported(
+            "columns of GeoJSON, whose features have a geometry beside them", [worded("Geometry()", "geometry")]
+        )
+    if terms.keep or terms.into is not None:
+        raise NotSupported(
+            "a second geometry, or one of another name, in GeoJSON", [f"{worded('Geometry()', 'geometry')} alone"]
+        )
 
 
 def sink_of(target: Path | None) -> Any:
@@ -114,35 +138,39 @@ def sink_of(target: Path | None) -> Any:
     return pa.MockOutputStream() if target is None else pa.OSFile(str(target), "wb")
 
 
-def release_text(source: Path, target: Path | None, file: TextFile, batch: int, compression: Any) -> None:
+def release_text(
+    source: Path, target: Path | None, kind: str, work: BatchRelease, batch: int, delimiter: str | None,
+    compression: Any,
+) -> None:  # fmt: skip
     """Copy a file of text with cells replaced."""
-    file.check()
+    collection = kind == "geojson"
+    if collection:
+        _check_geojson(work.terms)
     members: list[dict[str, Any]] = []
-    records: Records | None = None
     with (
         sink_of(target) as place,
         pa.CompressedOutputStream(place, compression) if compression else nullcontext(place) as whole,
     ):
-        sink: Any = FeatureSink(whole, members) if file.kind == "geojson" else whole
-        rest, opened = b"", False
-        blocks = file_blocks(source) if file.kind != "geojson" else _features(source, members)
-        if file.kind != "csv" and file.work.terms.drop:
-            points = isinstance(file.work.terms.column, Geometry)
-            blocks = without_keys(blocks, file.work.terms.drop, features=points)
-        for block, final in reading(source, "text", blocks):
-            rest = rest + block if rest else block
-            if records is None:
-                records = named(source, file.records, source, members)
-            if not opened:
-                header = named(source, records.open, rest, final=final)
-                if header is None:
-                    continue
+        sink: Any = FeatureSink(whole, members) if collection else whole
+        blocks = _features(source, members) if collection else file_blocks(source)
+        if kind != "csv" and work.terms.drop:
+            blocks = without_keys(blocks, work.terms.drop, features=isinstance(work.terms.column, Geometry))
+        blocks = reading(source, "text", blocks)
+        first = next(blocks)  # with which a collection says its members
+        records: Records = named(source, _records, source, kind, work, delimiter, members)
+
+        def opened(block: bytes, final: bool) -> int | None:
+            header = named(source, records.open, block, final=final)
+            if header is not None:
                 sink.write(header[0])
-                rest, opened = rest[header[1] :], True
-            rest = rest[_release_block(np.frombuffer(rest, dtype=np.uint8), sink, records, batch, final) :]
-            if len(rest) > _LONGEST_RECORD:
-                raise BadRow(f"longer than {_LONGEST_RECORD >> 20} MiB: does a quote never end?", file.work.rows + 1)
-        if file.kind == "geojson":
+            return None if header is None else int(header[1])
+
+        def scan(data: Bytes, final: bool, row: int) -> Scanned:
+            return records.scan(data, batch, final=final, first_row=row)
+
+        for part, scanned in scanned_parts(chain([first], blocks), opened, scan):
+            sink.write(_released_part(part, scanned, records).data)
+        if collection:
             sink.finish()
 
 
@@ -152,6 +180,38 @@ def _features(source: Path, members: list[dict[str, Any]]) -> Iterator[tuple[byt
         yield from feature_lines(file_blocks(source), members)
     except InvalidInput as error:
         raise InvalidInput(f"{source}: {error}") from None
+
+
+def scanned_parts(
+    blocks: Iterable[tuple[bytes, bool]],
+    opened: Callable[[bytes, bool], int | None],
+    scan: Callable[[Bytes, bool, int], Scanned],
+) -> Iterator[tuple[Bytes, Scanned]]:
+    """The records of a text in the order of its blocks, each time from their first byte on.
+
+    ``opened`` says how many bytes a header has, None if it does not end here; ``scan`` finds whole records, and is told
+    how many came before.
+    """
+    rest, begun, rows = b"", False, 0
+    for block, final in blocks:
+        rest = rest + block if rest else block
+        if not begun:
+            start = opened(rest, final)
+            if start is None:
+                continue
+            rest, begun = rest[start:], True
+        data = np.frombuffer(rest, dtype=np.uint8)
+        while len(data) and (scanned := scan(data, final, rows)).used:
+            yield data, scanned
+            data, rows = data[scanned.used :], rows + len(scanned.first)
+        rest = rest[len(rest) - len(data) :]
+        if len(rest) > _LONGEST_RECORD:
+            raise BadRow(f"longer than {_LONGEST_RECORD >> 20} MiB: does a quote never end?", rows + 1)
+
+
+def first_block(source: Path) -> bytes:
+    """The beginning of a file."""
+    return next(file_blocks(source))[0]
 
 
 def file_blocks(source: Path) -> Iterator[tuple[bytes, bool]]:
@@ -166,31 +226,23 @@ def file_blocks(source: Path) -> Iterator[tuple[bytes, bool]]:
         yield before, True
 
 
-def _release_block(data: Any, sink: Any, records: Records, batch: int, final: bool) -> int:
-    """Release the whole records of a block; the number of bytes that they have."""
-    work, at = records.work, 0
-    while at < len(data):
-        part = data[at:]
-        scanned = records.scan(part, batch, final=final, first_row=work.rows)
-        if not scanned.used:
-            break
-        if len(scanned.first):
-            _refuse_geometries(part, scanned, records)
-            first = work.rows
-            drawn = work.draw(
-                [records.values(part, scanned, name) for name in work.taken],
-                [records.values(part, scanned, name) for name in work.terms.ids],
-            )
-            outputs = drawn.outputs
-            if drawn.kept is not None:
-                outputs = np.zeros(len(drawn.kept), dtype=np.int64)
-                outputs[drawn.kept] = drawn.outputs
-            _refuse_absent(scanned, drawn.kept, len(work.taken), first)
-            sink.write(edited(part, scanned, drawn.kept, records.edits(scanned, outputs), records.entries).data)
-        else:
-            sink.write(part[: scanned.used].data)
-        at += scanned.used
-    return at
+def _released_part(part: Bytes, scanned: Scanned, records: Records) -> Bytes:
+    """The bytes that come instead of some records, or of lines without any."""
+    work = records.work
+    if not len(scanned.first):
+        return part[: scanned.used]
+    _refuse_geometries(part, scanned, records)
+    first = work.rows
+    drawn = work.draw(
+        [records.values(part, scanned, name) for name in work.taken],
+        [records.values(part, scanned, name) for name in work.terms.ids],
+    )
+    outputs = drawn.outputs
+    if drawn.kept is not None:
+        outputs = np.zeros(len(drawn.kept), dtype=np.int64)
+        outputs[drawn.kept] = drawn.outputs
+    _refuse_absent(scanned, drawn.kept, len(work.taken), first)
+    return edited(part, scanned, drawn.kept, records.edits(scanned, outputs), records.entries)
 
 
 def _refuse_geometries(part: Any, scanned: Any, records: Records) -> None:

@@ -281,10 +281,15 @@ def terms_of(column: Column | Terms, keywords: Keywords) -> Terms:
     return column
 
 
-def with_terms(function: F) -> F:
-    """Show the fields of :class:`Terms` in the signature of a function that takes them as ``**keywords``."""
+def with_fields(record: type, function: F) -> F:
+    """Show the fields of a record, but the first, in the signature of a function that takes them as ``**keywords``."""
     own = signature(function)
-    shared = [field.replace(kind=Parameter.KEYWORD_ONLY) for field in signature(Terms).parameters.values()][1:]
+    shared = [field.replace(kind=Parameter.KEYWORD_ONLY) for field in signature(record).parameters.values()][1:]
     kept = [parameter for parameter in own.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
     function.__signature__ = own.replace(parameters=[*kept, *shared])  # type: ignore[attr-defined]
     return function
+
+
+def with_terms(function: F) -> F:
+    """Show the fields of :class:`Terms` as keywords of a function."""
+    return with_fields(Terms, function)

@@ -244,7 +244,9 @@ def _cells(text: str, what: str) -> list[list[str]]:
             grid = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator, strict=True))
         except csv.Error as error:
             raise InvalidInput(f"{what}: {error}") from error
-    grid = [[_point(cell.strip(), separator) for cell in row] for row in grid]
+    grid = [[cell.strip() for cell in row] for row in grid]
+    if separator != ",":  # then a comma is a decimal point
+        grid = [[cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell for cell in row] for row in grid]
     width = len(grid[-1])
     if len(grid[0]) == width - 1:
         grid[0] = ["", *grid[0]]  # a header that leaves out the corner, as R writes it
@@ -252,11 +254,6 @@ def _cells(text: str, what: str) -> list[list[str]]:
         if len(row) != width:
             raise InvalidInput(f"{what}: row {number} has {len(row)} cells, the last one has {width}")
     return grid
-
-
-def _point(cell: str, separator: str) -> str:
-    """A decimal comma as a point, where a comma does not separate cells."""
-    return cell.replace(",", ".") if separator != "," and _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def _is_number(cell: str, infinite: bool) -> bool:

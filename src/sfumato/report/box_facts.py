@@ -141,13 +141,13 @@ def box_facts(
     say = optional_function(progress, "progress") or (lambda _: None)
     believed, proved = believed_in(mechanism, prior, loss)
     box, claim = mechanism.box, mechanism.claim
-    places = _places(mechanism)
-    table = _table(mechanism)
+    places = output_places(mechanism)
+    table = lattice_table(mechanism)
     say("what is told in each cell")
     rows = applied([_means(axis, box.breaks(i)) for i, axis in enumerate(mechanism.rounding.axes)], table)
     rows = rows.reshape(-1, len(mechanism.outputs))
     point = drawn_point(secret, box, believed)
-    told = np.array([float(share) for share in mechanism.density(_label(point)).weights])
+    told = np.array([float(share) for share in mechanism.density(point[0] if len(point) == 1 else point).weights])
     say("how much privacy is used where")
     used, likely = _used(mechanism, table, point, int(told.argmax()))
     measured = None
@@ -189,10 +189,6 @@ def _likeliest(box: Box, weights: Floats | None) -> tuple[int, ...]:
     return tuple(cells[among[int(away.argmin())]].tolist())
 
 
-def _label(point: tuple[Fraction, ...]) -> Any:
-    return point[0] if len(point) == 1 else point
-
-
 def _prior_on(prior: Prior, box: Box) -> Prior:
     found = as_prior(prior)
     if len(found.float_weights) != len(box):
@@ -207,13 +203,13 @@ def _same(first: Prior, second: Prior | None) -> bool:
     return second is not None and np.array_equal(first.float_weights, second.float_weights)
 
 
-def _places(mechanism: BoxMechanism) -> Floats:
+def output_places(mechanism: BoxMechanism) -> Floats:
     """Outputs as points in floats, one row each."""
     listed = [y if isinstance(y, tuple) else (y,) for y in mechanism.outputs]
     return np.array([[float(part) for part in y] for y in listed])
 
 
-def _table(mechanism: BoxMechanism) -> Floats:
+def lattice_table(mechanism: BoxMechanism) -> Floats:
     """The probabilities of the lattice points' rows, with an axis for each of the box."""
     matrix = mechanism.weights.astype(np.float64) / float(mechanism.total)
     return np.asarray(matrix.reshape(*mechanism.rounding.shape, -1))

@@ -101,6 +101,15 @@ def _shades(ground: _Ground, name: str, values: Floats, box: Box, low: float, to
     ground.drawing.shades(name, ground.left, ground.bottom - high, wide, high, shares.T[::-1], "blue")
 
 
+def flattened(box: Box, places: Floats, shares: Floats) -> tuple[Floats, Floats, str]:
+    """Places and shares on a map, those above each other in space summed up, and words that say so."""
+    if box.dimension < 3:
+        return places, shares, ""
+    flat, which = np.unique(places[:, :2], axis=0, return_inverse=True)
+    summed = np.asarray(np.bincount(which.ravel(), weights=shares), dtype=np.float64)
+    return np.asarray(flat), summed, " Outputs above each other, along the third axis, are summed up."
+
+
 # ----------------------------------------------------------------- figures
 
 
@@ -112,12 +121,10 @@ def outputs_figure(
     top = int(np.argmax(shares))
     most = f"The likeliest is {point_words(places[top].tolist(), box.unit)} with {shown(float(shares[top]))}."
     if box.dimension == 1:
-        drawing = _bars_along(box, places[:, 0], shares, None if secret is None else float(secret[0]))  # type: ignore[arg-type]
+        drawing = _along(box, places[:, 0], shares, float(shares.max()), secret, bars=True)
         how = "The height of a bar is a share."
     else:
-        if box.dimension == 3:
-            flat, which = np.unique(places[:, :2], axis=0, return_inverse=True)
-            places, shares = flat, np.asarray(np.bincount(which.ravel(), weights=shares), dtype=np.float64)
+        places, shares, above = flattened(box, places, shares)
         ground = _ground(box)
         drawing = ground.drawing
         if len(shares) > _MOST_DISCS:
@@ -127,8 +134,7 @@ def outputs_figure(
         if secret is not None:
             _point_out(ground, secret, where)
         scale_bar(drawing, ground.scale, box.unit)
-        if box.dimension == 3:
-            how += " Outputs above each other, along the third axis, are summed up."
+        how += above
     if secret is not None:
         how += " The ring is where the secret is." if box.dimension > 1 else " The line is where the secret is."
     return Figure(name, drawing.svg(title, f"{words} {most}"), plain(f"{words} {how} {most}"))
@@ -171,7 +177,7 @@ def raster_figure(
     """A share for each point of a fine raster: shades in the plane, a curve along an interval."""
     highest = float(values.max()) if top is None else top
     if box.dimension == 1:
-        drawing = _curve(box, marks[0], values, highest, None if point is None else float(point[0][0]))  # type: ignore[arg-type]
+        drawing = _along(box, marks[0], values, highest, None if point is None else point[0], bars=False)
         how = "The curve is drawn over the interval."
     else:
         ground = _ground(box)
@@ -188,8 +194,10 @@ def raster_figure(
 # ----------------------------------------------------------------- along an interval
 
 
-def _axes(box: Box, most: float) -> tuple[Drawing, float, float, float, float]:
-    """A drawing with ticks: its left end, pixels a unit, its base and pixels a share."""
+def _along(
+    box: Box, where: Floats, values: Floats, most: float, secret: Sequence[object] | None, *, bars: bool
+) -> Drawing:
+    """Values over an interval as bars or as a curve, between ticks; a line stands where the secret is."""
     left, top, bottom, height = 50.0, 12.0, 34.0, 230.0
     drawing, base = Drawing(WIDTH, height), height - bottom
     low, side = float(box.origin[0]), float(box.sides[0])
@@ -205,32 +213,17 @@ def _axes(box: Box, most: float) -> tuple[Drawing, float, float, float, float]:
         drawing.text(float(np.clip(x, half + 2, WIDTH - half - 2)), base + 15, words, anchor="middle", colour="soft")
     if box.unit:
         drawing.text(WIDTH - MARGIN, base + 28, box.unit, anchor="end", colour="soft")
-    return drawing, left, scale, base, tall
-
-
-def _bars_along(box: Box, where: Floats, shares: Floats, secret: float | None) -> Drawing:
-    drawing, left, scale, base, tall = _axes(box, float(shares.max()))
-    low, wide = float(box.origin[0]), float(np.clip(0.7 * (WIDTH - left) / len(shares), 1.2, 16))
-    for k in range(len(shares)):
-        x = float(np.clip(left + scale * (where[k] - low), left + wide / 2, WIDTH - MARGIN - wide / 2))
-        high = tall * float(shares[k])
-        tip = f"{point_words([float(where[k])], box.unit)}: {shown(float(shares[k]))}"
-        drawing.box(x - wide / 2, base - high, wide, high, "fill:var(--blue)", tip)
-    _upright(drawing, left, scale, base, None if secret is None else secret - low)
-    return drawing
-
-
-def _curve(box: Box, where: Floats, values: Floats, most: float, secret: float | None) -> Drawing:
-    drawing, left, scale, base, tall = _axes(box, most)
-    low = float(box.origin[0])
     way = [(left + scale * (float(x) - low), base - tall * float(v)) for x, v in zip(where, values, strict=True)]
-    drawing.line([(way[0][0], base), *way, (way[-1][0], base)], "fill:var(--blue);fill-opacity:.25;stroke:none")
-    drawing.line(way, "fill:none;stroke:var(--blue);stroke-width:1.6")
-    _upright(drawing, left, scale, base, None if secret is None else secret - low)
-    return drawing
-
-
-def _upright(drawing: Drawing, left: float, scale: float, base: float, place: float | None) -> None:
-    if place is not None:
-        x = left + scale * place
+    if bars:
+        wide = float(np.clip(0.7 * (WIDTH - left) / len(values), 1.2, 16))
+        for (x, y), place, value in zip(way, where.tolist(), values.tolist(), strict=True):
+            x = float(np.clip(x, left + wide / 2, WIDTH - MARGIN - wide / 2))
+            tip = f"{point_words([place], box.unit)}: {shown(value)}"
+            drawing.box(x - wide / 2, y, wide, base - y, "fill:var(--blue)", tip)
+    else:
+        drawing.line([(way[0][0], base), *way, (way[-1][0], base)], "fill:var(--blue);fill-opacity:.25;stroke:none")
+        drawing.line(way, "fill:none;stroke:var(--blue);stroke-width:1.6")
+    if secret is not None:
+        x = left + scale * (float(secret[0]) - low)  # type: ignore[arg-type]
         drawing.line([(x, 8.0), (x, base)], "stroke:var(--orange);stroke-width:1.6;stroke-dasharray:4 3")
+    return drawing

@@ -296,17 +296,13 @@ def noise_on_cells(mechanism: BoxNoise) -> Floats:
         count[-1] += 1 + mechanism.reach[i]
         counts.append(count)
     k = box.dimension
-    where = (end.reshape([n for j in range(2) for n in _only(i, k, end.shape[j])]) for i, end in enumerate(ends))
-    table = sums[tuple(where)]
+    # the ends of each axis lie along its own two of the axes of the table, and are the same along all others
+    shapes = (np.where(np.arange(2 * k) % k == i, np.repeat(end.shape, k), 1) for i, end in enumerate(ends))
+    table = sums[tuple(end.reshape(shape) for end, shape in zip(ends, shapes, strict=True))]
     for i in range(k):
         table = np.diff(table, axis=k + i)
     alike = reduce(np.multiply.outer, counts).ravel()
     return np.asarray(table.reshape(len(box), len(box)) + _floor_share(mechanism) * alike)
-
-
-def _only(axis: int, axes: int, side: int) -> list[int]:
-    """A shape that has a side along one axis alone."""
-    return [side if i == axis else 1 for i in range(axes)]
 
 
 # ----------------------------------------------------------------- what was released

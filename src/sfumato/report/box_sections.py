@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.certify.coordinates import BoxMechanism, CoordinateMechanism
 from sfumato.numbers import Floats
 from sfumato.report.box_facts import BoxFacts, CoordinateFacts, Used, spread_out
-from sfumato.report.box_maps import outputs_figure, point_words, raster_figure
+from sfumato.report.box_maps import flattened, outputs_figure, point_words, raster_figure
 from sfumato.report.html import (
     Figure,
     above,
@@ -42,7 +42,7 @@ from sfumato.report.sections_words import (
     total_words,
     with_unit,
 )
-from sfumato.spaces.box import Box
+from sfumato.spaces.box import NORMS, Box
 from sfumato.spaces.earth import ground_range, ground_stretch, ground_words
 
 _NORMS = {"euclidean": "Euclidean distance", "manhattan": "Manhattan distance", "chebyshev": "largest difference"}
@@ -90,12 +90,6 @@ def _diameter(box: Box) -> Fraction:
     return Fraction(isqrt(scaled) + 1, 1 << _BITS)
 
 
-def _flat_map(box: Box) -> str:
-    return (
-        f"The box is a flat map of a part of the Earth: {ground_words(box)}. Points on this page are those of the map."
-    )
-
-
 def promise(facts: CoordinateFacts) -> str:
     """What an adversary can tell."""
     privacy, box = facts.mechanism.privacy, facts.box
@@ -109,7 +103,10 @@ def promise(facts: CoordinateFacts) -> str:
     )
     return section(
         "promise", "What an adversary can tell", lead, *spelled_odds(privacy, scales, "points"),
-        "" if box.frame is None else paragraph(plain(_flat_map(box))),
+        "" if box.frame is None else paragraph(
+            f"The box is a flat map of a part of the Earth: {plain(ground_words(box))}. Points on this page are those "
+            "of the map."
+        ),
         paragraph(
             "<strong>The promise is about points, not about cells.</strong> A table whose secrets are cells promises "
             "two people on the two sides of a border no more than it promises their cells, however close they are. "
@@ -229,10 +226,8 @@ def box_drawings(facts: BoxFacts) -> list[Figure]:
         shares, title = facts.released / total, "What was released"
     drawn.append(outputs_figure("released", title, words, box, facts.places, shares))
     where = point_words(facts.secret, box.unit)
-    away = float(facts.told @ np.linalg.norm(
-        facts.places - np.array([float(x) for x in facts.secret]),
-        ord={"euclidean": 2, "manhattan": 1, "chebyshev": np.inf}[box.metric], axis=1,
-    ))  # fmt: skip
+    apart = facts.places - np.array([float(x) for x in facts.secret])
+    away = float(facts.told @ np.linalg.norm(apart, ord=NORMS[box.metric], axis=1))
     words = f"What is told at the point {where}. On average that is {near(away, 3)} {box.unit}".rstrip() + " away."
     drawn.append(
         outputs_figure("cloud", f"What is told at {where}", words, box, facts.places, facts.told, facts.secret)
@@ -256,13 +251,7 @@ def box_drawings(facts: BoxFacts) -> list[Figure]:
 def _density_drawing(facts: BoxFacts) -> Figure:
     """What is told at one point as a density on a fine raster."""
     box, marks, where = facts.box, facts.used.marks, point_words(facts.secret, facts.box.unit)
-    places, told = facts.places, facts.told
-    above = ""
-    if box.dimension == 3:
-        flat, which = np.unique(places[:, :2], axis=0, return_inverse=True)
-        places = np.asarray(flat)
-        told = np.asarray(np.bincount(which.ravel(), weights=told), dtype=np.float64)
-        above = " Outputs above each other, along the third axis, are summed up."
+    places, told, above = flattened(box, facts.places, facts.told)
     parts = " × ".join(str(len(along)) for along in marks) + (" squares" if len(marks) > 1 else " equal parts")
     words = (
         f"What is told at {where} as a density: how likely it is to lie in each of {parts}, where every output stands "

@@ -1,19 +1,20 @@
-"""Known mechanisms beside each other, drawn: what each loses, what it needs and what it tells."""
+"""Known mechanisms beside each other, drawn: what each loses, needs and tells; of a survey how many it has to ask."""
 
 from __future__ import annotations
 
+from math import log10
 from typing import Any
 
 import plotly.graph_objects as go
 
 from sfumato.design.comparison import Compared, Comparison
-from sfumato.design.comparison_shares import SharesComparison
+from sfumato.design.comparison_shares import ComparedShares, SharesComparison
 from sfumato.errors import expect
-from sfumato.report.comparison_survey import survey_figure
-from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
+from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, segments
 
 _ROW = 30  # Two mechanisms are so many pixels apart.
 _ABOVE, _BELOW = 72, 56  # pixels for the legend and the numbers of the axes
+_ABOVE_BARS = 24  # pixels where there is no legend
 _PANELS = ((0.0, 0.52), (0.58, 0.77), (0.83, 1.0))  # The panels show losses, ε and leakage.
 
 
@@ -26,14 +27,10 @@ def comparison_figure(comparison: Comparison | SharesComparison) -> go.Figure:
 
     Examples
     --------
-    >>> from sfumato.channels import Prior
-    >>> from sfumato.losses import absolute
-    >>> from sfumato.design.comparison import compare_known
-    >>> from sfumato.privacy import PrivacyType
-    >>> from sfumato.spaces import line
-    >>> space = line(5)
-    >>> compared = compare_known(Prior.uniform(space), absolute(space), PrivacyType(space, alpha="1/2"))
-    >>> len(comparison_figure(compared).data)
+    >>> import sfumato as sf
+    >>> space = sf.line(5)
+    >>> found = sf.compare_known(sf.Prior.uniform(space), sf.losses.absolute(space), sf.PrivacyType(space, alpha="1/2"))
+    >>> len(comparison_figure(found).data)
     5
     """
     if isinstance(comparison, SharesComparison):
@@ -55,13 +52,13 @@ def comparison_figure(comparison: Comparison | SharesComparison) -> go.Figure:
 
 
 def _draw_losses(figure: go.Figure, comparison: Comparison, places: list[int]) -> None:
-    ends: dict[str, list[Any]] = {"x": [], "y": []}
-    for row, place in zip(comparison.rows, places, strict=True):
-        if row.loss is not None:
-            ends["x"] += [float(row.remapped), float(row.loss), None]
-            ends["y"] += [place, place, None]
+    ends = [
+        ((float(row.remapped), place), (float(row.loss), place))
+        for row, place in zip(comparison.rows, places, strict=True)
+        if row.loss is not None
+    ]
     texts = [_text(row) for row in comparison.rows]
-    figure.add_scatter(**ends, mode="lines", line={"color": ROLES["faint"], "width": 2}, hoverinfo="skip",
+    figure.add_scatter(**segments(ends), mode="lines", line={"color": ROLES["faint"], "width": 2}, hoverinfo="skip",
                        showlegend=False)  # fmt: skip
     figure.add_scatter(
         x=[None if row.loss is None else float(row.loss) for row in comparison.rows], y=places, mode="markers",
@@ -117,11 +114,7 @@ def _draw_axes(figure: go.Figure, comparison: Comparison, places: list[int]) -> 
             **plain, "domain": _PANELS[2], "title_text": "leakage ×", "range": [1, most + 0.08 * (most - 1)],
             "tickvals": [1, most], "ticktext": ["1", f"{most:.3g}"],
         },
-        yaxis={
-            "tickvals": places, "ticktext": [row.name for row in comparison.rows],
-            "range": [0.4, len(comparison) + 0.6], "showgrid": True, "gridcolor": "#eeeeee", "zeroline": False,
-            "ticks": "outside", "ticklen": 6, "tickcolor": ROLES["paper"],
-        },
+        yaxis={**_names(comparison, places), "showgrid": True, "gridcolor": "#eeeeee"},
     )  # fmt: skip
 
 
@@ -131,5 +124,66 @@ def _text(row: Compared) -> str:
     return (
         f"<b>{row.name}</b><br>{loss}<br>after remap {float(row.remapped):.6g}<br>needs ε = {row.epsilon:.6g}"
         f"<br>leaks × {float(row.multiplicative):.6g}, + {float(row.additive):.6g}"
+        f"<br>promise {row.proved.outcome}{best}"
+    )
+
+
+def _names(comparison: Comparison | SharesComparison, places: list[int]) -> dict[str, Any]:
+    """The axis with a name for each row."""
+    return {
+        "tickvals": places, "ticktext": [row.name for row in comparison.rows], "range": [0.4, len(comparison) + 0.6],
+        "zeroline": False, "ticks": "outside", "ticklen": 6, "tickcolor": ROLES["paper"],
+    }  # fmt: skip
+
+
+# ----------------------------------------------------------------- for a survey
+
+
+def survey_figure(comparison: SharesComparison) -> go.Figure:
+    """A bar for each mechanism, on a logarithmic axis from one; a word where shares cannot be recovered.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> compared = sf.compare_known(None, None, sf.PrivacyType(sf.line(4), alpha="1/2"), objective="shares")
+    >>> survey_figure(compared).layout.yaxis.ticktext[0]
+    'optimal'
+    """
+    comparison = expect(
+        comparison, SharesComparison, "what is drawn", "compare_known makes one of an objective about shares"
+    )
+    places = list(range(len(comparison), 0, -1))
+    figure = canvas(width=720, height=_ROW * (len(comparison) + 1) + _ABOVE_BARS + _BELOW)
+    figure.add_bar(
+        x=[row.times - 1 if row.recovered else None for row in comparison.rows], y=places, base=1, orientation="h",
+        marker={"color": [SERIES[1] if row.bound is None else SERIES[2] for row in comparison.rows]}, width=0.5,
+        hovertext=[_survey_text(row) for row in comparison.rows], hoverinfo="text", showlegend=False,
+    )  # fmt: skip
+    most = max([1.5, *(row.times for row in comparison.rows if row.recovered)])
+    for row, place in zip(comparison.rows, places, strict=True):
+        figure.add_annotation(
+            text=f"{row.times:.3g}" if row.recovered else "shares cannot be recovered",
+            x=log10(max(row.times, 1)) if row.recovered else 0, y=place, xref="x", yref="y", xanchor="left",
+            xshift=4, showarrow=False, font={"size": 12, "color": ROLES["frame"]},
+        )  # fmt: skip
+    figure.update_layout(
+        margin={"l": 190, "r": 40, "t": _ABOVE_BARS, "b": _BELOW},
+        xaxis={**AXIS, "type": "log", "range": [0, 1.06 * log10(most)], "title_text": "times as many respondents"},
+        yaxis={**_names(comparison, places), "showgrid": False},
+    )  # fmt: skip
+    unit = f" per {comparison.privacy.space.unit}" if comparison.privacy.space.unit else ""
+    return caption(
+        figure,
+        f"Known mechanisms on {comparison.privacy.space.name} with ε = {comparison.privacy.rate:.4g}{unit} promised: "
+        f"how many times as many respondents as the best one each needs, for the same total variance of estimated "
+        f"{comparison.workload.name}.",
+    )
+
+
+def _survey_text(row: ComparedShares) -> str:
+    value = f"N × variance {float(row.variance):.6g}" if row.recovered else "shares cannot be recovered"
+    best = "" if row.bound is None else f"<br>no mechanism is below {float(row.bound):.6g}"
+    return (
+        f"<b>{row.name}</b><br>{value}<br>{len(row.channel.outputs)} outputs<br>needs ε = {row.epsilon:.6g}"
         f"<br>promise {row.proved.outcome}{best}"
     )

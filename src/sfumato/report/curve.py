@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,7 +12,7 @@ from sfumato.design import Curve, Design
 from sfumato.errors import InvalidInput, expect
 from sfumato.measures import prior_loss
 from sfumato.report.box_facts import blind_loss
-from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, tint
+from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, segments, tint
 from sfumato.spaces.box import Box
 
 _MOST_TICKS = 12
@@ -28,11 +27,8 @@ def curve_figure(curve: Curve) -> go.Figure:
 
     Examples
     --------
-    >>> from sfumato.channels import Prior
-    >>> from sfumato.design import curve
-    >>> from sfumato.losses import absolute
-    >>> from sfumato.spaces import line
-    >>> losses = curve(Prior.uniform(line(4)), absolute(line(4)), line(4), ["0.5", 1, 2])
+    >>> import sfumato as sf
+    >>> losses = sf.curve(sf.Prior.uniform(sf.line(4)), sf.losses.absolute(sf.line(4)), sf.line(4), ["0.5", 1, 2])
     >>> [trace.name for trace in curve_figure(losses).data]
     ['where the optimum must lie', 'designs']
     """
@@ -68,13 +64,12 @@ def curve_figure(curve: Curve) -> go.Figure:
 
 def _draw_region(figure: go.Figure, points: list[tuple[float, Design]]) -> None:
     """A box between each two neighbours."""
-    sides: dict[str, list[Any]] = {"x": [], "y": []}
+    boxes = []
     for (left, first), (right, second) in pairwise(points):
         low, high = float(second.bound), float(first.loss)
-        sides["x"] += [left, right, right, left, left, None]
-        sides["y"] += [low, low, high, high, low, None]
+        boxes.append([(left, low), (right, low), (right, high), (left, high), (left, low)])
     figure.add_scatter(
-        **sides, mode="lines", fill="toself", fillcolor=tint(ROLES["region"], 0.35), line={"width": 0},
+        **segments(boxes), mode="lines", fill="toself", fillcolor=tint(ROLES["region"], 0.35), line={"width": 0},
         name="where the optimum must lie", hoverinfo="skip", showlegend=len(points) > 1,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ the muted ones those of Paul Tol; both stay distinct for colour-blind readers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from html import escape
 from importlib.util import find_spec
@@ -96,6 +96,19 @@ def caption(figure: go.Figure, text: str) -> go.Figure:
     )  # fmt: skip
     below = round(1.35 * FONT_SIZE * len(lines)) + 12
     return figure.update_layout(height=figure.layout.height + below, margin_b=margin + below)
+
+
+def segments(lines: Iterable[Iterable[Sequence[float]]]) -> dict[str, list[float | None]]:
+    """Several lines as one trace: the coordinates of their points, axis by axis, with a gap after each line.
+
+    Examples
+    --------
+    >>> segments([[(0, 1), (2, 3)], [(4, 5), (6, 7)]])
+    {'x': [0, 2, None, 4, 6, None], 'y': [1, 3, None, 5, 7, None]}
+    """
+    paths = [list(zip(*points, strict=True)) for points in lines]
+    axes = "xyz"[: len(paths[0])] if paths else "xy"
+    return {axis: [place for path in paths for place in (*path[k], None)] for k, axis in enumerate(axes)}
 
 
 _TURNS = np.radians([0, 25, -25, 50, -50, 75, -75, 100, -100, 130, -130, 160, -160, 180])
@@ -187,8 +200,10 @@ def sphere(around: int = 24, up: int = 12) -> tuple[NDArray[np.float64], NDArray
     return points.reshape(-1, 3), np.concatenate([upper.reshape(-1, 3), lower.reshape(-1, 3)])
 
 
-def drawable(path: Path) -> Path:
+def drawable(path: Path, what: str = "a figure", tables: Sequence[str] = ()) -> Path:
     """A path whose ending a figure can have here: a question before the work, not after it.
+
+    Errors say ``what`` is to be drawn; ``tables`` are endings of what can be written beside figures.
 
     Raises
     ------
@@ -203,9 +218,9 @@ def drawable(path: Path) -> Path:
     'shares.html'
     """
     ending = path.suffix.lower()
-    if ending not in FORMATS:
-        raise NotSupported(f"a figure in the file {shown(path.name)}", FORMATS)
-    if ending not in (".html", ".json") and find_spec("kaleido") is None:
+    if ending not in (*tables, *FORMATS):
+        raise NotSupported(f"{what} in the file {shown(path.name)}", [*tables, *FORMATS])
+    if ending not in (*tables, ".html", ".json") and find_spec("kaleido") is None:
         raise MissingExtra("figures", "kaleido")
     return path
 
@@ -233,11 +248,8 @@ def write(figure: go.Figure, path: str | PathLike[str]) -> Path:
     'empty.json'
     """
     figure = expect(figure, go.Figure, "what is drawn", "simplex(privacy) makes one")
-    target = Path(path)
-    draw = FORMATS.get(target.suffix.lower())
-    if draw is None:
-        raise NotSupported(f"a figure in the file {shown(target.name)}", FORMATS)
-    write_whole(target, lambda: draw(figure))
+    target = drawable(Path(path))
+    write_whole(target, lambda: FORMATS[target.suffix.lower()](figure))
     return target
 
 
@@ -269,8 +281,6 @@ def _html(figure: go.Figure) -> bytes:
 
 
 def _image(form: str, figure: go.Figure) -> bytes:
-    if find_spec("kaleido") is None:
-        raise MissingExtra("figures", "kaleido")
     still = go.Figure(figure)  # in a picture nobody can switch on what the legend only offers
     still.update_traces(visible=False, selector={"visible": "legendonly"})
     try:

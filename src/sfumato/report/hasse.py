@@ -8,6 +8,7 @@ these means as far as their widths allow.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from itertools import pairwise
 from textwrap import wrap
@@ -19,7 +20,7 @@ from scipy.optimize import isotonic_regression
 
 from sfumato.errors import expect
 from sfumato.orders.maximal import Hasse
-from sfumato.report.figure import FONT_SIZE, ROLES, SERIES, canvas, caption, tint
+from sfumato.report.figure import FONT_SIZE, ROLES, SERIES, canvas, caption, segments, tint
 
 _ROW = 104  # Rows are so many pixels apart.
 _ACROSS = 17  # A name with blanks is broken into lines of so many letters.
@@ -56,11 +57,11 @@ def hasse_figure(order: Hasse) -> go.Figure:
     tall = max(len(text) for text in lines) * FONT_SIZE
     figure = canvas(round(width), round(-y.min()) + 2 * tall + 60)
     beside = np.where(np.arange(len(x)) < count, 0.0, tall / 2 + 2 * _PADDING)  # lines pass names upright
-    ends: dict[str, list[float | None]] = {"x": [], "y": []}
-    for high, low in drawing.edges:
-        ends["x"] += [float(x[high]), float(x[high]), float(x[low]), float(x[low]), None]
-        ends["y"] += [float(y[high]), float(y[high] - beside[high]), float(y[low] + beside[low]), float(y[low]), None]
-    figure.add_scatter(**ends, mode="lines", line={"color": ROLES["faint"], "width": 1.5}, hoverinfo="skip",
+    ways = (
+        [(x[high], y[high]), (x[high], y[high] - beside[high]), (x[low], y[low] + beside[low]), (x[low], y[low])]
+        for high, low in drawing.edges
+    )
+    figure.add_scatter(**segments(ways), mode="lines", line={"color": ROLES["faint"], "width": 1.5}, hoverinfo="skip",
                        showlegend=False)  # fmt: skip
     hover = [f"{name}<br>maximal" if k in order.maximal else name for k, name in enumerate(names)]
     figure.add_scatter(x=x[:count], y=y[:count], mode="markers", text=names, hovertext=hover, hoverinfo="text",
@@ -91,7 +92,8 @@ class _Drawing:
     """Where names and the bends of lines go: indices beyond the names are bends, which have no width."""
 
     def __init__(self, order: Hasse, widths: list[float]) -> None:
-        self.rows = _rows(order)
+        turned = tuple((high, low) for low, high in order.covers)  # upside down, the way down is the way up
+        self.rows = list(replace(order, covers=turned).layers)
         self.widths = list(widths)
         self.edges: list[tuple[int, int]] = []
         for low, high in order.covers:
@@ -151,12 +153,3 @@ class _Drawing:
                 # the nearest places in this order and at these distances: a regression on what is beyond the distances
                 x[layer] = isotonic_regression(wanted - offset).x + offset
         return x
-
-
-def _rows(order: Hasse) -> list[int]:
-    """How many steps the longest way up from each class has."""
-    rows = [0] * len(order.classes)
-    for _ in order.classes:
-        for low, high in order.covers:
-            rows[low] = max(rows[low], rows[high] + 1)
-    return rows

@@ -24,14 +24,14 @@ from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.files import writable, write_whole
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss
-from sfumato.report.box_facts import BoxFacts, CoordinateFacts, box_facts
+from sfumato.report.box_facts import BoxFacts, box_facts
 from sfumato.report.box_noise import NoiseFacts, noise_facts
 from sfumato.report.box_noise_sections import NOISE_PARTS, noise_certificate, noise_figures, noise_intro
 from sfumato.report.box_sections import BOX_PARTS, box_certificate, box_drawings, box_intro, used_drawing
 from sfumato.report.html import Figure, page, plain
 from sfumato.report.maps_drawing import standalone
 from sfumato.report.page_facts import Facts, facts_of
-from sfumato.report.sections import PARTS, certificate, drawings, numbers, peers_drawing
+from sfumato.report.sections import PARTS, certificate, drawings, peers_drawing, secrets_intro
 from sfumato.version import __version__
 
 
@@ -133,13 +133,12 @@ def facts_about(
 ) -> Facts | BoxFacts | NoiseFacts:  # fmt: skip
     """Measure a mechanism for a report, on a finite space or for coordinates; arguments as for :func:`report`."""
     mechanism: Any = subject.mechanism if isinstance(subject, Design) else subject
-    if isinstance(mechanism, BoxMechanism | BoxNoise):
-        flag(compare, "compare")
+    if not isinstance(mechanism, BoxMechanism | BoxNoise):
+        return facts_of(subject, prior=prior, loss=loss, compare=compare, **told)  # type: ignore[arg-type]
+    flag(compare, "compare")
     if isinstance(mechanism, BoxMechanism):
         return box_facts(mechanism, prior=prior, loss=loss, **told)
-    if isinstance(mechanism, BoxNoise):
-        return noise_facts(mechanism, prior=prior, loss=loss, **told)
-    return facts_of(subject, prior=prior, loss=loss, compare=compare, **told)  # type: ignore[arg-type]
+    return noise_facts(mechanism, prior=prior, loss=loss, **told)
 
 
 _FOOTER = (
@@ -155,37 +154,30 @@ def page_of(
 ) -> bytes:  # fmt: skip
     """The page of a report; ``title`` and ``file`` as for :func:`report`, ``notes`` are sentences at its head.
 
-    ``first`` are sections of one's own before those on a mechanism for coordinates: key, heading and text each.
+    ``first`` are sections of one's own before those on the mechanism: key, heading and text each.
     """
-    head = "".join(f"<p>{plain(note)}</p>" for note in notes)
+    parts: Any
     if isinstance(facts, BoxFacts):
-        built = [build(facts) for _, build in BOX_PARTS.values()]
-        intro = head + box_intro(facts)
-        return _coordinates_page(facts, title, intro, [*built, box_certificate(facts, file)], BOX_PARTS, first)
+        where, intro, parts, proof = facts.box.name, box_intro(facts), BOX_PARTS, box_certificate(facts, file)
+    elif isinstance(facts, NoiseFacts):
+        where, intro, parts, proof = facts.box.name, noise_intro(facts), NOISE_PARTS, noise_certificate(facts, file)
+    else:
+        where = facts.space.name if facts.bounds_ratios else f"{len(facts.space)} secrets"
+        intro, parts, proof = secrets_intro(facts), PARTS, certificate(facts, file)
+    built = ((key, name, build(facts)) for key, (name, build) in parts.items())
+    kept = [part for part in (*first, *built, ("certificate", "Why believe it", proof)) if part[2]]
+    head = "".join(f"<p>{plain(note)}</p>" for note in notes) + intro
+    contents = [(key, name) for key, name, _ in kept]
+    return page(title or f"Privacy report: {where}", head, [text for *_, text in kept], contents, _FOOTER)
+
+
+def figures_of(facts: Facts | BoxFacts | NoiseFacts) -> list[Figure]:
+    """All figures of a report."""
+    if isinstance(facts, BoxFacts):
+        return [*box_drawings(facts), used_drawing(facts)]
     if isinstance(facts, NoiseFacts):
-        built = [build(facts) for _, build in NOISE_PARTS.values()]
-        intro = head + noise_intro(facts)
-        return _coordinates_page(facts, title, intro, [*built, noise_certificate(facts, file)], NOISE_PARTS, first)
-    mechanism = facts.mechanism
-    where = facts.space.name if facts.bounds_ratios else f"{len(facts.space)} secrets"
-    sections = {key: build(facts) for key, (_, build) in PARTS.items()}
-    contents = [(key, name) for key, (name, _) in PARTS.items() if sections[key]] + [("certificate", "Why believe it")]
-    intro = (
-        f"<p class=soft>A mechanism from {len(mechanism.secrets):,} secrets to {len(mechanism.outputs):,} outputs, "
-        f"with its promise, its price and its proof.</p>{numbers(facts)}"
-    )
-    parts = [*(part for part in sections.values() if part), certificate(facts, file)]
-    return page(title or f"Privacy report: {where}", head + intro, parts, contents, _FOOTER)
-
-
-def _coordinates_page(
-    facts: CoordinateFacts, title: str, intro: str, built: list[str], parts: Mapping[str, tuple[str, Any]],
-    first: Sequence[tuple[str, str, str]],
-) -> bytes:  # fmt: skip
-    own = [(key, name) for key, name, _ in first]
-    listed = [*own, *((key, name) for key, (name, _) in parts.items()), ("certificate", "Why believe it")]
-    built = [*(text for _, _, text in first), *built]
-    return page(title or f"Privacy report: {facts.box.name}", intro, built, listed, _FOOTER)
+        return noise_figures(facts)
+    return drawings(facts) + ([peers_drawing(facts)] if facts.peers else [])
 
 
 def _write_figures(facts: Facts | BoxFacts | NoiseFacts, target: Path) -> list[Path]:
@@ -194,13 +186,7 @@ def _write_figures(facts: Facts | BoxFacts | NoiseFacts, target: Path) -> list[P
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(f"{quoted(target)} is no folder for figures: {error.strerror}") from error
-    if isinstance(facts, BoxFacts):
-        drawn = [*box_drawings(facts), used_drawing(facts)]
-    elif isinstance(facts, NoiseFacts):
-        drawn = noise_figures(facts)
-    else:
-        drawn = drawings(facts) + ([peers_drawing(facts)] if facts.peers else [])
-    written = []
+    written, drawn = [], figures_of(facts)
     for figure in drawn:
         written.append(target / f"{figure.name}.svg")
         write_whole(written[-1], standalone(figure.svg).encode)

@@ -83,6 +83,14 @@ def numbers(facts: Facts) -> str:
     return head_numbers(cells)
 
 
+def secrets_intro(facts: Facts) -> str:
+    """What the page is about, in one sentence."""
+    return (
+        f"<p class=soft>A mechanism from {len(facts.mechanism.secrets):,} secrets to {len(facts.mechanism.outputs):,} "
+        f"outputs, with its promise, its price and its proof.</p>{numbers(facts)}"
+    )
+
+
 # ----------------------------------------------------------------- the promise
 
 

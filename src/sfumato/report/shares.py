@@ -21,7 +21,7 @@ from sfumato.release.estimation import Frequencies
 from sfumato.release.estimation_cross import CrossTable
 from sfumato.release.estimation_plan import PlanCurve, inflation_words
 from sfumato.release.estimation_words import percent, short_label
-from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, tint
+from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, segments, tint
 
 _MOST_ROWS = 400  # bars one below the other; more cannot be told apart on any page
 _MOST_GROUPS = len(SERIES)
@@ -79,9 +79,7 @@ def shares_figure(
 
 
 def _labels(part: Frequencies | CrossTable) -> list[str]:
-    if isinstance(part, CrossTable):
-        return [" · ".join(short_label(text_of(label)) for label in cell) for cell in part.cells]
-    return [short_label(text_of(label)) for label in part.secrets]
+    return [" · ".join(short_label(text_of(label)) for label in cell) for cell in part.cells]
 
 
 def _draw(
@@ -94,7 +92,8 @@ def _draw(
     errors = np.maximum(part.standard_errors.ravel(), 1e-300)
     scale = np.minimum(narrow / errors, 1.0)[:, None]
     clear = shares[:, None] + (ends - shares[:, None]) * scale
-    figure.add_scatter(**_bars(clear, rows), mode="lines", line={"color": tint(colour, 0.4), "width": 9},
+    bars = (((low, row), (high, row)) for (low, high), row in zip(clear.tolist(), rows.tolist(), strict=True))
+    figure.add_scatter(**segments(bars), mode="lines", line={"color": tint(colour, 0.4), "width": 9},
                        name="in the clear", legendgroup="clear", showlegend=first, hoverinfo="skip")  # fmt: skip
     figure.add_scatter(
         x=shares, y=rows, mode="markers", name=name, marker={"size": 8, "color": colour},
@@ -103,14 +102,6 @@ def _draw(
         hoverinfo="text", hovertext=[_hover(*line) for line in zip(_labels(part), floats(part.weights).ravel(), errors,
                                                                    ends, strict=True)],
     )  # fmt: skip
-
-
-def _bars(ends: Floats, rows: Floats) -> dict[str, list[Any]]:
-    sides: dict[str, list[Any]] = {"x": [], "y": []}
-    for (low, high), row in zip(ends.tolist(), rows.tolist(), strict=True):
-        sides["x"] += [low, high, None]
-        sides["y"] += [row, row, None]
-    return sides
 
 
 def _hover(label: str, share: float, error: float, ends: Floats) -> str:

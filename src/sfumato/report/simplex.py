@@ -28,7 +28,7 @@ from sfumato.errors import InvalidInput, NotSupported, short, shown
 from sfumato.numbers import Array, divide, floats, together
 from sfumato.privacy import PrivacyType, Vertices, vertices
 from sfumato.privacy.type import as_type
-from sfumato.report.figure import FONT_SIZE, MUTED, ROLES, SERIES, canvas, ink, label_shifts, sphere, tint
+from sfumato.report.figure import FONT_SIZE, MUTED, ROLES, SERIES, canvas, ink, label_shifts, segments, sphere, tint
 from sfumato.report.figure import caption as captioned
 
 SHOWN = ("region", "constraints", "vertices", "prior", "inners")
@@ -511,11 +511,9 @@ def _solid(plan: _SimplexPlan) -> go.Figure:
 def _draw_segments(
     figure: go.Figure, places: NDArray[np.float64], ends: list[tuple[int, int]], colour: str, width: float
 ) -> None:
-    gap = np.full((len(ends), 1, 3), np.nan)  # lifts the pen between two segments
-    path = np.concatenate([places[np.array(ends)], gap], axis=1).reshape(-1, 3)
-    x, y, z = ([None if np.isnan(v) else v for v in column] for column in path.T.tolist())
+    paths = segments(places[list(pair)].tolist() for pair in ends)
     figure.add_scatter3d(
-        x=x, y=y, z=z, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip", showlegend=False
+        **paths, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip", showlegend=False
     )
 
 

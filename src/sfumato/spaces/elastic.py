@@ -14,15 +14,13 @@ from math import isclose
 from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import floyd_warshall
 
 from sfumato.arguments import items
 from sfumato.errors import InvalidInput, shown
 from sfumato.labels import in_order
-from sfumato.numbers import Floats, as_written, nearest_float, object_array
-from sfumato.spaces.axioms import INFINITE
+from sfumato.numbers import as_written, nearest_float, object_array
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, as_space, path_metric
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, as_space, path_metric
 from sfumato.spaces.foreign import is_networkx
 from sfumato.spaces.ground import Ground, earth_radius, sphere_radius, whole_grains
 from sfumato.spaces.lengths import METRES, in_unit
@@ -58,8 +56,7 @@ def elastic(space: FiniteSpace | Any, weights: Any, *, within: Any = None) -> Fi
     pairs, lengths = _links(home, within)
     stretched = _stretched(lengths, scale, pairs)
     dense = home.edges is None and within is None
-    structure = _all_pairs(len(home), pairs, stretched) if dense else path_metric(len(home), Edges(pairs, stretched))
-    structure = replace(structure, ground=_ground(home))
+    structure = replace(path_metric(len(home), Edges(pairs, stretched), dense=dense), ground=_ground(home))
     made = FiniteSpace(home.labels, structure, home.unit, f"{home.name}, elastic", home.coordinates)
     if within is not None and made.open_pairs > home.open_pairs:
         raise InvalidInput(
@@ -106,23 +103,6 @@ def _stretched(lengths: Distances, scale: list[Fraction], pairs: Pairs) -> Dista
     if not np.isfinite(products_in_floats).all():
         raise InvalidInput("a stretched length is beyond the range of floats: give smaller weights")
     return Distances(Form.FLOAT, whole_grains(products_in_floats, len(scale)))
-
-
-def _all_pairs(n: int, pairs: Pairs, lengths: Distances) -> Structure:
-    """Shortest paths where nearly all places are joined, as a table."""
-
-    def distances() -> Distances:
-        table: Floats = np.full((n, n), np.inf)
-        table[pairs.first, pairs.second] = table[pairs.second, pairs.first] = lengths.values
-        np.fill_diagonal(table, 0.0)
-        table = floyd_warshall(table, directed=False, overwrite=True)
-        if lengths.form is Form.FLOAT:
-            return Distances(Form.FLOAT, table)
-        integers = np.full((n, n), INFINITE, dtype=np.int64)
-        integers[np.isfinite(table)] = table[np.isfinite(table)].astype(np.int64)
-        return Distances(Form.RATIONAL, integers, lengths.unit)
-
-    return Structure(distances)
 
 
 def _ground(home: FiniteSpace) -> Ground | None:

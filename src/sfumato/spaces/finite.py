@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import shortest_path
 
 from sfumato.arguments import float_array, items, text
 from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, advice, expect, shown
@@ -245,20 +245,23 @@ def _restored(metric: Any, known: tuple[Any, bool, Any], labels: tuple[Any, ...]
     return FiniteSpace(labels, replace(structure, lattice=known[0], answers=known[1], ground=known[2]), *about)
 
 
-def path_metric(n: int, edges: Edges) -> Structure:
-    """The shortest-path metric of a graph on n nodes; the table is made when it is asked for."""
+def path_metric(n: int, edges: Edges, *, dense: bool = False) -> Structure:
+    """The shortest-path metric of a graph on n nodes; the table is made when it is asked for.
+
+    Where a graph is ``dense``, nearly all nodes being joined, the table is all that is kept of it.
+    """
     lengths = edges.lengths
 
     def distances() -> Distances:
         weights = csr_array((lengths.values.astype(np.float64), edges.pairs), shape=(n, n))
-        table = dijkstra(weights, directed=False)
+        table = shortest_path(weights, "FW" if dense else "D", directed=False)
         if lengths.form is Form.FLOAT:
             return Distances(Form.FLOAT, np.maximum(table, table.T))
         integers = np.full((n, n), INFINITE, dtype=np.int64)
         integers[np.isfinite(table)] = table[np.isfinite(table)].astype(np.int64)
         return Distances(Form.RATIONAL, integers, lengths.unit)
 
-    return Structure(distances, lambda: edges)
+    return Structure(distances, None if dense else lambda: edges)
 
 
 def check_size(n: int, what: str = "points") -> None:

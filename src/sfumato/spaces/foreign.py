@@ -71,7 +71,7 @@ def point_rows(points: Any, columns: Iterable[Any] | None, labels: Labels) -> tu
                     f"column {shown(name)} is called like a count, and would be a coordinate: columns=[…] says which "
                     "columns are coordinates"
                 )
-            if not _are_numbers(frame.column(name)):
+            if not all(isinstance(value, Number) and not isinstance(value, bool) for value in frame.column(name)):
                 raise InvalidInput(
                     f"column {shown(name)} holds no numbers: labels={shown(name)} takes names from it, "
                     "columns=[…] says which columns are coordinates"
@@ -140,10 +140,6 @@ def networkx_edges(graph: Any, weight: str | None, labels: Iterable[Any] | None)
 def _same(name: Any, labels: Labels) -> bool:
     """Whether labels are taken from the column of that name."""
     return isinstance(labels, str) and bool(name == labels)
-
-
-def _are_numbers(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, Number) and not isinstance(value, bool) for value in values)
 
 
 def _rows(frame: Frame, names: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.errors import MissingExtra
+from sfumato.errors import needs
 
 EXTRA = "geo"
 """The extra that brings all of them."""
@@ -12,35 +12,34 @@ EXTRA = "geo"
 
 def h3_library() -> Any:
     """The package h3: hexagons."""
-    try:
+    with needs(EXTRA, "h3"):
         import h3
-    except ImportError as error:
-        raise MissingExtra(EXTRA, "h3") from error
     return h3
 
 
 def shapely_library() -> Any:
     """The package shapely: outlines, and what lies in them."""
-    try:
+    with needs(EXTRA, "shapely"):
         import shapely
-    except ImportError as error:
-        raise MissingExtra(EXTRA, "shapely") from error
     return shapely
 
 
 def pyproj_library() -> Any:
     """The package pyproj: coordinate systems and geodesics."""
-    try:
+    with needs(EXTRA, "pyproj"):
         import pyproj
-    except ImportError as error:
-        raise MissingExtra(EXTRA, "pyproj") from error
     return pyproj
 
 
 def geopandas_library() -> Any:
     """The package geopandas: tables with outlines, and files of them."""
-    try:
+    with needs(EXTRA, "geopandas"):
         import geopandas
-    except ImportError as error:
-        raise MissingExtra(EXTRA, "geopandas") from error
     return geopandas
+
+
+def pyogrio_library() -> Any:
+    """The package pyogrio: files of layers."""
+    with needs(EXTRA, "pyogrio"):
+        import pyogrio
+    return pyogrio

@@ -61,14 +61,13 @@ class Network:
         new[kept] = np.arange(len(kept))
         links = new[self.links].reshape(-1, 2)
         inside = (links >= 0).all(axis=1)
-        return Network(
-            tuple(self.labels[index] for index in kept.tolist()),
-            links[inside],
-            Distances(self.lengths.form, self.lengths.values[inside], self.lengths.unit),
-            self.what,
-            self.about,
-            None if self.coordinates is None else self.coordinates[kept],
-            None if self.ground is None else self.ground.chosen(kept.tolist()),
+        return replace(
+            self,
+            labels=tuple(self.labels[index] for index in kept.tolist()),
+            links=links[inside],
+            lengths=replace(self.lengths, values=self.lengths.values[inside]),
+            coordinates=None if self.coordinates is None else self.coordinates[kept],
+            ground=None if self.ground is None else self.ground.chosen(kept.tolist()),
         )
 
 

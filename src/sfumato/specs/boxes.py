@@ -16,7 +16,7 @@ from sfumato.spaces.earth import counts_on_cells, earth_box, to_box
 from sfumato.spaces.foreign import COUNTS, LATITUDES, LONGITUDES
 from sfumato.specs import schema
 from sfumato.specs.spec import Spec
-from sfumato.specs.tables import Columns, column_of, in_order, numbers_of, spelled_labels, usual_column
+from sfumato.specs.tables import Columns, amounts_by_label, column_in_order, numbers_of, usual_column
 
 BOXES = ("box", "earth_box")
 """Kinds of spaces whose secrets are all points, not a list of labels."""
@@ -39,10 +39,7 @@ def box_of(spec: Spec) -> Box:
     if per is not None and unit and per != unit:
         raise InvalidInput(f"the promise is per {per!r}, but the distances of the space are in {unit!r}")
     if isinstance(given, schema.EarthBoxSpec):
-        return earth_box(
-            given.south, given.west, given.north, given.east, step=given.step, sides=given.sides, unit=unit,
-            margin=given.margin,
-        )  # fmt: skip
+        return earth_box(**given.parameters, unit=unit)
     return box(given.sides, given.step, unit=unit or per or "", metric=given.metric, origin=given.origin)
 
 
@@ -54,11 +51,12 @@ def prior_on(given: schema.PriorSpec, spec: Spec, home: Box) -> tuple[Prior, str
     if amounts is None:
         return Prior.uniform(home), ""
     if isinstance(amounts, str):
-        amounts = _cells_of_a_file(amounts, given, spec, home)
+        if given.file is None:
+            raise InvalidInput(f"{amounts!r} names a column, but [prior] has no file")
+        hint = "; points = {file = …} counts points in cells"
+        amounts = column_in_order(spec.columns(given.file), amounts, given.label, home.labels, "cells", hint)
     elif isinstance(amounts, dict):
-        cells = spelled_labels(amounts, home.labels, "cell of the box")
-        by_cell = dict(zip(cells, amounts.values(), strict=True))
-        amounts = [by_cell.get(cell, Fraction(0)) for cell in home.labels]
+        amounts = amounts_by_label(amounts, home.labels, "cell of the box")
     if given.counts is not None:
         return Prior.on_cells(amounts, home), ""
     return Prior(home, _flat(amounts, home)), ""
@@ -70,21 +68,6 @@ def _flat(amounts: list[Any], home: Box) -> list[Any]:
     if table.ndim > 1 and table.shape != home.shape:
         raise InvalidInput(f"weights of shape {table.shape} for a box with {home.shape} cells along its axes")
     return list(table.ravel().tolist())
-
-
-def _cells_of_a_file(name: str, given: schema.PriorSpec, spec: Spec, home: Box) -> list[Fraction]:
-    """A column with a row for each cell, in order, or matched by a column of labels such as ``2,3``."""
-    if given.file is None:
-        raise InvalidInput(f"{name!r} names a column, but [prior] has no file")
-    table = spec.columns(given.file)
-    values = numbers_of(table, name)
-    if given.label is not None:
-        return [values[i] for i in in_order(table, column_of(table, given.label), home.labels, "row for")]
-    if len(values) != len(home):
-        raise InvalidInput(
-            f"{table.file} has {len(values)} rows for {len(home)} cells; points = {{file = …}} counts points in cells"
-        )
-    return values
 
 
 def _from_points(given: schema.CountedPointsSpec, spec: Spec, home: Box) -> tuple[Prior, str]:

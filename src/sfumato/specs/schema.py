@@ -16,7 +16,6 @@ from sfumato.errors import InvalidInput
 from sfumato.privacy.promise import promise
 from sfumato.specs.schema_base import (
     Amounts,
-    Angle,
     Count,
     Distance,
     Earth,
@@ -25,6 +24,7 @@ from sfumato.specs.schema_base import (
     Length,
     Lengths,
     Metric,
+    PartOfEarthSpec,
     Quantity,
     Rate,
     TableSpec,
@@ -198,16 +198,10 @@ class BoxSpec(UnitSpec):
     origin: list[Quantity] | None = None
 
 
-class EarthBoxSpec(TableSpec):
+class EarthBoxSpec(PartOfEarthSpec):
     """All places of a part of the Earth, from its south-western corner to the opposite one, or with two sides."""
 
     kind: Literal["earth_box"]
-    south: Angle
-    west: Angle
-    north: Angle | None = None
-    east: Angle | None = None
-    sides: Lengths | None = None
-    step: Lengths
     margin: Length | None = None
     unit: str = "km"
 

@@ -93,11 +93,27 @@ class TableSpec(BaseModel):
         """What is wrong with the table as a whole, although each of its keys is fine."""
         yield from ()
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the table says beside its kind and unit, as a constructor with parameters of the same names takes it."""
+        return {name: value for name, value in self if name not in ("kind", "unit")}
+
     @model_validator(mode="after")
     def _as_a_whole(self) -> Self:
         if (complaint := next(self._wrong(), None)) is not None:
             raise ValueError(complaint)
         return self
+
+
+class PartOfEarthSpec(TableSpec):
+    """A part of the Earth in cells, from its south-western corner to the opposite one, or with two sides."""
+
+    south: Angle
+    west: Angle
+    north: Angle | None = None
+    east: Angle | None = None
+    sides: Lengths | None = None
+    step: Lengths
 
 
 class UnitSpec(TableSpec):

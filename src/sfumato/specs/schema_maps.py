@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sfumato.specs.schema_base import Angle, Earth, FromFileSpec, Label, Lengths, Parts, Quantity, TableSpec
+from sfumato.specs.schema_base import Earth, FromFileSpec, Label, PartOfEarthSpec, Parts, Quantity, TableSpec
 
 
 class H3CellsSpec(TableSpec):
@@ -31,16 +31,10 @@ class H3CellsSpec(TableSpec):
             yield "column goes with file"
 
 
-class SquareCellsSpec(TableSpec):
+class SquareCellsSpec(PartOfEarthSpec):
     """Square cells of a part of the Earth, from its south-western corner to the opposite one, or with two sides."""
 
     kind: Literal["square_cells"]
-    south: Angle
-    west: Angle
-    north: Angle | None = None
-    east: Angle | None = None
-    sides: Lengths | None = None
-    step: Lengths
     earth: Earth = "sphere"
     unit: str = "km"
 

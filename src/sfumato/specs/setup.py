@@ -31,8 +31,9 @@ from sfumato.specs.schema_maps import AreasSpec
 from sfumato.specs.spec import Spec
 from sfumato.specs.tables import (
     Columns,
+    amounts_by_label,
+    column_in_order,
     column_of,
-    in_order,
     labelled_table,
     numbers_of,
     spelled_labels,
@@ -194,7 +195,11 @@ def loss_of(spec: Spec, space: FiniteSpace) -> Loss:
         if isinstance(given, schema.MemberSpec):
             return LOSSES["member"](space, spelled_labels(given.members, space.labels, "secret of the space"))
         if isinstance(given, schema.LossMatrixSpec):
-            return _loss_matrix(given, spec, space)
+            if given.file is None:
+                return LOSSES["matrix"](space, given.table, given.actions)
+            names, entries = labelled_table(spec.columns(given.file), space.labels, "column for")
+            texts = {text_of(label): label for label in space.labels}  # an action that is a secret keeps its own label
+            return LOSSES["matrix"](space, entries, [texts.get(name, name) for name in names])
         return default_loss(space) if given.kind == "default" else LOSSES[given.kind](space)
 
 
@@ -253,23 +258,17 @@ def _naming(spec: Spec, *path: str) -> Iterator[None]:
 
 def _by_parameters(given: Any, spec: Spec) -> FiniteSpace:
     """The constructor of that name, with the keys as its parameters."""
-    keys = {name: value for name, value in given if name not in ("kind", "unit")}
-    return _in_unit(SPACES[given.kind](**keys), given.unit)
+    return _in_unit(SPACES[given.kind](**given.parameters), given.unit)
 
 
 def _sized(given: Any, spec: Spec) -> FiniteSpace:
     """A line, a cycle or equally distant secrets, with names of their own where labels are given."""
-    keys = {
-        name: in_unit(value, given.unit, name) for name, value in given if name not in ("kind", "unit", "labels", "n")
-    }
+    said = given.parameters
+    keys = {name: in_unit(said[name], given.unit, name) for name in said if name not in ("labels", "n")}
     space = SPACES[given.kind](given.size, **keys)
     if given.labels is not None:
         space = FiniteSpace(given.labels, space.source, "", space.name, space.coordinates)
     return _in_unit(space, given.unit)
-
-
-def _grid(given: schema.GridSpec, spec: Spec) -> FiniteSpace:
-    return SPACES["grid"](*given.shape, metric=given.metric, step=given.step, unit=given.unit)
 
 
 def _graph(given: schema.GraphSpec, spec: Spec) -> FiniteSpace:
@@ -331,7 +330,7 @@ BUILDERS: dict[str, Callable[[Any, Spec], FiniteSpace]] = {
     **dict.fromkeys(("line", "discrete", "cycle"), _sized),
     **dict.fromkeys(("hamming", "star", "complete_bipartite"), _by_parameters),
     **dict.fromkeys(("count_query", "sum_query", "k_count_query"), _by_parameters),
-    "grid": _grid,
+    "grid": lambda given, _: SPACES["grid"](*given.shape, metric=given.metric, step=given.step, unit=given.unit),
     "graph": _graph,
     "points": _points,
     "geo": _geo,
@@ -368,9 +367,7 @@ def _prior(given: schema.PriorSpec, spec: Spec, space: FiniteSpace) -> Prior:
     if isinstance(amounts, str):
         amounts = _prior_column(amounts, given, spec, space)
     elif isinstance(amounts, dict):
-        secrets = spelled_labels(amounts, space.labels, "secret of the space")
-        by_label = dict(zip(secrets, amounts.values(), strict=True))
-        amounts = [by_label.get(label, Fraction(0)) for label in space.labels]
+        amounts = amounts_by_label(amounts, space.labels, "secret of the space")
     return Prior(space, amounts) if given.counts is None else Prior.from_counts(amounts, space)
 
 
@@ -392,21 +389,6 @@ def _secret_column(
     own = file == getattr(plain, "file", None)
     if own and isinstance(plain, AreasSpec):
         return area_numbers(plain, name, spec)
-    table = spec.columns(file)
-    values = numbers_of(table, name)
-    if label is not None:
-        return [values[i] for i in in_order(table, column_of(table, label), space.labels, "row for")]
-    if own and plain.kind in ("graph", "matrix", "roads"):
+    if label is None and own and plain.kind in ("graph", "matrix", "roads"):
         raise InvalidInput(f"the rows of {file} are no secrets: name the file of {name!r} with file = …")
-    if len(values) != len(space):
-        raise InvalidInput(f"{table.file} has {len(values)} rows for {len(space)} secrets")
-    return values
-
-
-def _loss_matrix(given: schema.LossMatrixSpec, spec: Spec, space: FiniteSpace) -> Loss:
-    if given.file is None:
-        return LOSSES["matrix"](space, given.table, given.actions)
-    names, entries = labelled_table(spec.columns(given.file), space.labels, "column for")
-    texts = {text_of(label): label for label in space.labels}
-    actions = [texts.get(name, name) for name in names]  # an action that is a secret keeps the secret's own label
-    return LOSSES["matrix"](space, entries, actions)
+    return column_in_order(spec.columns(file), name, label, space.labels, "secrets")

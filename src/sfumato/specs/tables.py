@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -112,6 +112,24 @@ def numbers_of(table: Columns, name: str) -> list[Fraction]:
     """The numbers of a column, exactly as written."""
     cells = column_of(table, name)
     return [_number(cell, table, line, name) for cell, line in zip(cells, table.lines, strict=True)]
+
+
+def column_in_order(
+    table: Columns, name: str, label: str | None, labels: Sequence[Any], what: str, hint: str = ""
+) -> list[Fraction]:
+    """The numbers of a column with a row for each of some labels, in their order or matched by a column of labels."""
+    values = numbers_of(table, name)
+    if label is not None:
+        return [values[i] for i in in_order(table, column_of(table, label), labels, "row for")]
+    if len(values) != len(labels):
+        raise InvalidInput(f"{table.file} has {len(values)} rows for {len(labels)} {what}{hint}")
+    return values
+
+
+def amounts_by_label(amounts: Mapping[Any, Fraction], labels: Sequence[Any], what: str) -> list[Fraction]:
+    """Amounts for each of some labels, 0 where none is named; errors call a label ``what``."""
+    named = dict(zip(spelled_labels(amounts, labels, what), amounts.values(), strict=True))
+    return [named.get(label, Fraction(0)) for label in labels]
 
 
 def labelled_table(

@@ -12,12 +12,11 @@ from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior
 from sfumato.errors import NotSupported
 from sfumato.numbers import Floats
-from sfumato.report.box_facts import box_facts, smooth_basis
+from sfumato.report.box_facts import applied, lattice_table, output_places, smooth_basis
 from sfumato.report.box_maps import point_words
-from sfumato.report.box_noise import noise_facts, noise_on_cells
-from sfumato.report.box_noise_sections import noise_figures
-from sfumato.report.box_sections import box_drawings, used_drawing
+from sfumato.report.box_noise import noise_on_cells
 from sfumato.report.maps_drawing import standalone
+from sfumato.report.page import facts_about, figures_of
 from sfumato.spaces.box import NORMS, Box
 from sfumato.spaces.earth import to_earth
 from sfumato.specs.boxes import box_of
@@ -81,16 +80,13 @@ def box_table(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
 
     Noise has too many outputs to list: they are summed up in cells, which then stand for them.
     """
-    home, rounding = mechanism.box, mechanism.rounding
+    home = mechanism.box
     if isinstance(mechanism, BoxNoise):
         cells = [_named(point, home) for point in home.centres]
         return {"outputs": cells, "at": list(range(len(cells))), "matrix": packed(noise_on_cells(mechanism))}
-    table = (mechanism.weights / mechanism.total).astype(np.float64).reshape(*rounding.shape, -1)
-    for axis, (breaks, step) in enumerate(zip(rounding.axes, home.step, strict=True)):
-        middles = np.asarray((np.arange(home.shape[axis]) + 0.5) * float(step), dtype=np.float64)
-        table = np.moveaxis(np.tensordot(smooth_basis(breaks, middles)[0], table, axes=(1, axis)), 0, axis)
-    listed = [y if isinstance(y, tuple) else (y,) for y in mechanism.outputs]
-    places = np.array([[float(at) for at in point] for point in listed])
+    middles = [np.arange(0.5, n, dtype=np.float64) * float(step) for n, step in zip(home.shape, home.step, strict=True)]
+    bases = [smooth_basis(axis, where)[0] for axis, where in zip(mechanism.rounding.axes, middles, strict=True)]
+    table, places = applied(bases, lattice_table(mechanism)), output_places(mechanism)
     inside = places - np.array([float(low) for low in home.origin])
     cells = np.floor(inside / np.array([float(step) for step in home.step])).astype(np.int64)
     cells = np.where(inside == np.array([float(side) for side in home.sides]), cells - 1, cells)
@@ -108,11 +104,7 @@ def point_figures(mechanism: BoxMechanism | BoxNoise, prior: Prior, cell: int) -
     home = mechanism.box
     place = np.unravel_index(min(cell, len(home) - 1), home.shape)
     point = tuple(low + step * (2 * int(k) + 1) / 2 for low, step, k in zip(home.origin, home.step, place, strict=True))
-    if isinstance(mechanism, BoxNoise):
-        drawn = noise_figures(noise_facts(mechanism, prior=prior, secret=point))
-    else:
-        facts = box_facts(mechanism, prior=prior, secret=point)
-        drawn = [*box_drawings(facts), used_drawing(facts)]
+    drawn = figures_of(facts_about(mechanism, prior=prior, secret=point))
     return {
         "figures": [
             {"svg": standalone(figure.svg), "caption": unescape(figure.caption)}

@@ -77,7 +77,13 @@ class Guard:
             answer = JSONResponse({"error": sentence}, status, {"connection": "close", **HEADERS})
             await answer(scope, receive, send)
             return
-        await self.inner(scope, receive, _with_headers(send))
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self.inner(scope, receive, sending)
 
     def _refused(self, method: str, path: str, heads: dict[str, str]) -> tuple[int, str] | None:
         """Status and sentence, if the request may not pass."""
@@ -136,12 +142,3 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(HEADERS)
-        await send(message)
-
-    return sending

@@ -119,7 +119,10 @@ class Workers:
                     return
                 through = message.kind in ("result", "failure")
                 if through:
-                    self._given_back(name, worker)
+                    self.busy.pop(name, None)
+                    if not worker.leaving:
+                        self.idle.append(worker)
+                    self._wake()
                 yield message
         finally:
             if not through:
@@ -202,12 +205,6 @@ class Workers:
             self.idle.append(await birth)
         finally:
             self._wake()
-
-    def _given_back(self, name: str, worker: _Worker) -> None:
-        self.busy.pop(name, None)
-        if not worker.leaving:
-            self.idle.append(worker)
-        self._wake()
 
     def _ended(self, name: str, worker: _Worker) -> None:
         """Nothing is awaited here: not even a cancelled request keeps its worker."""

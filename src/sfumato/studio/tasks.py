@@ -194,36 +194,24 @@ def _design(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
 
 def _described(best: Design, desk: Desk) -> dict[str, Any]:
     """A design with everything that the page shows of it."""
-    if isinstance(desk.setup, BoxSetup):
-        return _described_on_box(best, desk.setup)
-    space, mechanism, expected = desk.setup.space, best.mechanism, desk.setup.objective.criterion == "expected"
-    blind = float(prior_loss(desk.setup.prior.to_floats(), desk.setup.loss_on_outputs)) if expected else None
+    question, mechanism = desk.setup, best.mechanism
+    shown: dict[str, Any]
+    if isinstance(question, BoxSetup):  # rows are those of the centres of cells, and the promise is about all points
+        shown = {
+            "about": "coordinates", "words": promised(mechanism.privacy), **box_table(on_coordinates(mechanism)),
+            "exact": "", "blind": blind_loss(question.space, question.prior.float_weights),
+        }  # fmt: skip
+    else:
+        expected = question.objective.criterion == "expected"
+        shown = {
+            **table_of(mechanism, question.space),
+            "exact": str(best.loss) if best.gap == 0 and len(str(best.loss)) <= 24 else "",
+            "blind": float(prior_loss(question.prior.to_floats(), question.loss_on_outputs)) if expected else None,
+        }
     return {
-        "place": place_of(space, desk.setup.prior),
-        **table_of(mechanism, space),
-        "loss": float(best.loss),
-        "bound": float(best.bound),
-        "gap": best.gap,
-        "exact": str(best.loss) if best.gap == 0 and len(str(best.loss)) <= 24 else "",
-        "method": best.method,
-        "seconds": round(best.seconds["total"], 4),
-        "rate": mechanism.privacy.rate,
-        "unit": space.unit,
-        "loss_name": desk.setup.loss.name,
-        "blind": blind,
-        "digest": mechanism.proof.digest,
-    }
-
-
-def _described_on_box(best: Design, question: BoxSetup) -> dict[str, Any]:
-    """The same for coordinates: rows are those of the centres of cells, and the promise is about all points."""
-    home, mechanism = question.space, on_coordinates(best.mechanism)
-    return {
-        "about": "coordinates", "words": promised(mechanism.privacy), "place": box_place(home, question.prior),
-        **box_table(mechanism), "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap, "exact": "",
+        **shown, **_look(desk), "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap,
         "method": best.method, "seconds": round(best.seconds["total"], 4), "rate": mechanism.privacy.rate,
-        "unit": home.unit, "loss_name": question.loss.name, "blind": blind_loss(home, question.prior.float_weights),
-        "digest": mechanism.proof.digest,
+        "unit": question.space.unit, "loss_name": question.loss.name, "digest": mechanism.proof.digest,
     }  # fmt: skip
 
 
@@ -234,7 +222,7 @@ def _density(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     return point_figures(on_coordinates(best.mechanism), desk.setup.prior, values["cell"])
 
 
-def _look(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+def _look(desk: Desk, values: dict[str, Any] | None = None) -> dict[str, Any]:
     question = desk.setup
     drawn = box_place if isinstance(question, BoxSetup) else place_of
     return {"place": drawn(question.space, question.prior)}  # type: ignore[arg-type]  # each has its space

@@ -23,12 +23,14 @@ from scipy.sparse import csr_array
 from sfumato.certify.box_bounds import Covering, covering
 from sfumato.certify.coordinates import BoxBound
 from sfumato.certify.mechanism import Dual
+from sfumato.design.answer import NO_MULTIPLIERS, Multipliers
+from sfumato.design.bounds import dual_unit
 from sfumato.design.boxes.symmetry import PointOrbits, Turn, orbits_of_cells, orbits_of_points, turns
 from sfumato.errors import NotConverged
 from sfumato.lp.cone.blocks import BlockProgram
 from sfumato.lp.cone.general import solve_blocks
 from sfumato.lp.cone.program import Ending
-from sfumato.lp.proof.covering import Cover, covered
+from sfumato.lp.proof.covering import covered
 from sfumato.numbers import Floats, Integers
 from sfumato.spaces.box import NORMS, Box
 from sfumato.watch import Watch
@@ -40,7 +42,6 @@ _REACH = {1: (1, 1), 2: (3, 5), 3: (1, 2)}
 _SLACK = 1e-3
 # A loss of less than this part of a step is none.
 _SMALLEST = 1e-3
-_DUAL_BITS = 56  # The largest multiplier has so many bits: rounding is then far below what floats have settled.
 
 
 def bends(low: Floats, sides: Floats, metric: str) -> Floats:
@@ -187,7 +188,6 @@ def prices(
     Outputs lie at the secrets and, halved ``fine`` times, between them; losses are lowered for cubes of ``level``.
     More pairs of secrets are looked at where it is to be ``thorough``.
     """
-    orbits = problem.secrets
     sides = tuple((side - 1 << fine) + 1 for side in problem.shape)
     chosen = orbits_of_cells(problem.group, sides).representatives
     where = np.stack(np.unravel_index(chosen, sides), axis=-1)
@@ -197,9 +197,7 @@ def prices(
     pairs = np.arange(len(first))
     entries = np.concatenate([-np.exp(-logs), np.ones(len(pairs))])
     rows = csr_array((entries, (np.tile(pairs, 2), np.concatenate([first, second]))), shape=(len(pairs), n))
-    classes = orbits.classes
-    sums = csr_array((np.ones(n), (classes, np.arange(n))), shape=(int(classes.max()) + 1, n))
-    program = BlockProgram(cost, ((rows,),) if len(pairs) else (), sums, np.bincount(classes).astype(np.float64))
+    program = BlockProgram(cost, ((rows,),) if len(pairs) else (), *problem.secrets.sums)
     solution = solve_blocks(program, tolerance=tolerance, time_limit=watch)
     if solution.ended is Ending.INTERRUPTED:  # covering these prices takes longer than to solve for them
         raise KeyboardInterrupt
@@ -207,7 +205,7 @@ def prices(
     for block, dual in zip(program.blocks, solution.duals, strict=True):
         for matrix, part in zip(block, dual, strict=True):
             reduced -= matrix.T @ part
-    return np.asarray(program.least(reduced)[classes])
+    return np.asarray(program.least(reduced)[problem.secrets.classes])
 
 
 def splits_of(
@@ -222,7 +220,7 @@ def splits_of(
     slack = part * max(float(price.sum()), _SMALLEST * float(problem.step.max()))
     tests = [_CornerTest(problem, level, price) for level in range(deepest + 1)]
     active = _cubes(problem.shape)
-    halved: list[NDArray[np.int64]] = []
+    halved: list[Integers] = []
     for level in range(deepest):
         failing = ~tests[level].pass_at(active, slack, watch)
         halved.append(active[failing])
@@ -292,18 +290,15 @@ def _halves(cubes: Integers) -> Integers:
 
 def box_bound(problem: FiniteProblem, price: Floats, splits: bytes, slack: float, watch: Watch) -> BoxBound:
     """Multipliers for all corners of the cover, as integers, and the bound that they prove, a little rounded down."""
-    cover, ends, values = _multipliers(problem, price, splits, slack, watch)
-    dual = _in_integers(ends, values, _unit(float(values.max(initial=0.0))))
+    cover, given = _multipliers(problem, price, splits, slack, watch)
+    dual = _in_integers(given, dual_unit(float(given.values.max(initial=0.0))))
     return BoxBound(Fraction(_proved_value(problem, cover, dual)), problem.parts, splits, dual)
-
-
-Ends = tuple[Integers, Integers, Integers]
-"""From which secret, to which one, and for which corner."""
 
 
 def _multipliers(
     problem: FiniteProblem, price: Floats, splits: bytes, slack: float, watch: Watch
-) -> tuple[Covering, Ends, Floats]:
+) -> tuple[Covering, Multipliers]:
+    """The corners of a cover, and multipliers for each of them: of one corner of each orbit, turned to all corners."""
     cover = covering(problem.box, problem.parts, splits)
     orbits = orbits_of_points(
         problem.group, cover.corners * np.array([float(length) for length in cover.grid]), problem.step * problem.extent
@@ -312,19 +307,20 @@ def _multipliers(
     chosen = orbits.representatives
     cost = problem.masses[:, None] * (cover.losses.T[:, chosen] * float(cover.unit))
     found = covered(cost, price - slack * problem.masses, problem.logs, 1e-5, watch)
-    first, second, corner, values = _spread(problem.secrets, orbits, chosen[found.column], found)
-    return cover, (first, second, corner), values
+    one = Multipliers(found.first, found.second, chosen[found.column], found.values)
+    parts = []
+    done = np.zeros(len(cover.corners), dtype=bool)
+    for where, to in zip(problem.secrets.images, orbits.images, strict=True):
+        fresh = one[~done[to[one.action]]]
+        done[to[chosen]] = True
+        parts.append(Multipliers(where[fresh.first], where[fresh.second], to[fresh.action], fresh.values))
+    return cover, Multipliers.joined(*parts)
 
 
-def _unit(largest: float) -> Fraction:
-    return Fraction(2) ** (int(np.frexp(largest)[1]) - _DUAL_BITS) if largest else Fraction(1)
-
-
-def _in_integers(ends: Ends, values: Floats, unit: Fraction) -> Dual:
-    whole = np.floor(values / float(unit)).astype(np.int64)
-    kept = whole > 0
-    first, second, corner = (end[kept] for end in ends)
-    return Dual(first, second, corner, whole[kept], unit)
+def _in_integers(given: Multipliers, unit: Fraction) -> Dual:
+    whole = np.floor(given.values / float(unit)).astype(np.int64)
+    kept = given[whole > 0]
+    return Dual(kept.first, kept.second, kept.action, whole[whole > 0], unit)
 
 
 def classes_bound(
@@ -348,66 +344,42 @@ def classes_bound(
     price = prices(whole, level, fine, accuracy, watch.share(0.3))
     splits, slack = splits_of(whole, price, level, watch.share(0.3))
     numbers = np.arange(masses.size).reshape(shape)
-    done: dict[bytes, tuple[FiniteProblem, Ends, Floats]] = {}
-    ends: list[Ends] = []
-    cover, values, problems = covering(coarse, once, splits), [], []
+    done: dict[bytes, tuple[FiniteProblem, Multipliers]] = {}
+    cover, classes = covering(coarse, once, splits), []
     for start, table in zip(starts, tables, strict=True):
         key = table.tobytes()
         if key not in done:
             alike = [turn for turn in group if np.array_equal(turn.of_table(table), table)]
             part = FiniteProblem(coarse, once, table.ravel(), problem.rate, alike)
-            done[key] = part, *_class_multipliers(part, splits, slack, (level, fine, accuracy), watch)
-        part, (first, second, corner), found = done[key]
+            done[key] = part, _class_multipliers(part, splits, slack, (level, fine, accuracy), watch)
         own = numbers[tuple(slice(r, None, m) for r, m in zip(start, strides, strict=True))].ravel()
-        problems.append((part, first, second, corner))
-        ends.append((own[first], own[second], corner))
-        values.append(found)
-    unit = _unit(max(float(found.max(initial=0.0)) for found in values))
-    value = sum(
-        _proved_value(part, cover, _in_integers((first, second, corner), found, unit))
-        for (part, first, second, corner), found in zip(problems, values, strict=True)
-    )
-    joined = [np.concatenate([end[k] for end in ends]) for k in range(3)]
-    dual = _in_integers((joined[0], joined[1], joined[2]), np.concatenate(values), unit)
+        classes.append((*done[key], own))
+    unit = dual_unit(max(float(given.values.max(initial=0.0)) for _, given, _ in classes))
+    value = sum(_proved_value(part, cover, _in_integers(given, unit)) for part, given, _ in classes)
+    every = (replace(given, first=own[given.first], second=own[given.second]) for _, given, own in classes)
+    dual = _in_integers(Multipliers.joined(*every), unit)
     return BoxBound(Fraction(value - abs(value) * 2.0**-40), problem.parts, splits, dual, strides)
 
 
 def _class_multipliers(
     part: FiniteProblem, splits: bytes, slack: float, how: tuple[int, int, float], watch: Watch
-) -> tuple[Ends, Floats]:
+) -> Multipliers:
     """The multipliers of one class, none where the time is up or nobody is there."""
-    none = np.zeros(0, dtype=np.int64)
     if not part.masses.any() or watch.over:
-        return (none, none, none), np.zeros(0)
+        return NO_MULTIPLIERS
     try:
         price = prices(part, *how, watch.share(0.5))
     except NotConverged:
-        return (none, none, none), np.zeros(0)
-    return _multipliers(part, price, splits, slack, watch)[1:]
-
-
-def _spread(
-    secrets: PointOrbits, corners: PointOrbits, corner: Integers, found: Cover
-) -> tuple[Integers, Integers, Integers, Floats]:
-    """Multipliers of one corner of each orbit, turned to all corners."""
-    parts = []
-    done = np.zeros(corners.images.shape[1], dtype=bool)
-    for where, to in zip(secrets.images, corners.images, strict=True):
-        fresh = ~done[to[corner]]
-        done[to[corners.representatives]] = True
-        parts.append((where[found.first[fresh]], where[found.second[fresh]], to[corner[fresh]], found.values[fresh]))
-    first, second, at, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return first, second, at, values
+        return NO_MULTIPLIERS
+    return _multipliers(part, price, splits, slack, watch)[1]
 
 
 def _proved_value(problem: FiniteProblem, cover: Covering, dual: Dual) -> float:
     """Σ_x min_c S_xc in floats, lowered by what their rounding and that of the kernel's factors may have added."""
     cost = np.multiply(problem.masses[:, None], cover.losses.T * float(cover.unit), order="C")
     values = np.asarray(dual.values, dtype=np.float64) * float(dual.unit)
-    spent = values * np.exp(problem.logs[dual.first, dual.second])
-    size = float(np.abs(cost).sum()) + float((values + spent).sum())
-    entries, m = cost.reshape(-1), cost.shape[1]
-    np.add.at(entries, dual.first * m + dual.action, values)
-    np.subtract.at(entries, dual.second * m + dual.action, spent)
+    factors = np.exp(problem.logs[dual.first, dual.second])
+    size = float(np.abs(cost).sum()) + float((values * (1 + factors)).sum())
+    reduced = Multipliers(dual.first, dual.second, dual.action, values).added(cost, factors)
     rounding = (len(problem.places) + 64) * 2.0**-50 * size
-    return float(cost.min(axis=1).sum()) - rounding
+    return float(reduced.min(axis=1).sum()) - rounding

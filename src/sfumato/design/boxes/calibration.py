@@ -61,6 +61,7 @@ class BoxCalibration:
 
     def __post_init__(self) -> None:
         least, most = ground_stretch(self.box)
+        self.stretch = float(most)  # ε on the ground over ε on the map
         self.close = min(self.width, PRECISION)  # an end is about so near to what it could be, however far the other
         # on the map: what is certainly within the target on the ground, and what is certainly beyond it
         self.within, self.beyond = self.target * least, self.target * most
@@ -136,25 +137,22 @@ class BoxCalibration:
         return found
 
     def _design(self, epsilon: Fraction, aim: Aim) -> BoxDesign:
-        stage = self._stage()
-        privacy = PrivacyType(self.box, epsilon=epsilon)
-        found = design_on_box(
-            self.prior, self.loss, privacy, self.outputs, self._tolerance(), stage, self._told(epsilon), aim
-        )
+        stage, promise = self._stage(), PrivacyType(self.box, epsilon=epsilon)
+        tolerance, told = self._tolerance(), self._told(epsilon)
+        found = design_on_box(self.prior, self.loss, promise, self.outputs, tolerance, stage, told, aim)
         return self._take(epsilon, found, stage)
 
     def _same_noise(self, epsilon: Fraction) -> BoxDesign:
-        stage = self._stage()
+        stage, promise = self._stage(), PrivacyType(self.box, epsilon=epsilon)
         assert self.prior is not None
-        privacy = PrivacyType(self.box, epsilon=epsilon)
-        found = noise_design(self.prior, self.loss, privacy, stage, self._told(epsilon))
+        found = noise_design(self.prior, self.loss, promise, stage, self._told(epsilon))
         return self._take(epsilon, found, stage)
 
     # ------------------------------------------------------------- noise that is the same everywhere
 
     def _noise(self) -> Fraction:
         """An ε that is enough for noise, proved, if there is such noise on this box; else about that."""
-        epsilon = short(_NOISE_LOSS * self.box.dimension / float(self.within) * _ABOVE * self._stretch())
+        epsilon = short(_NOISE_LOSS * self.box.dimension / float(self.within) * _ABOVE * self.stretch)
         if self.outputs is not None:
             return epsilon
         for _ in range(_TRIES):
@@ -167,10 +165,6 @@ class BoxCalibration:
                 return epsilon
             epsilon = short(float(epsilon) * part * (1 + self.close / 32))
         return epsilon
-
-    def _stretch(self) -> float:
-        """ε on the ground over ε on the map."""
-        return float(ground_stretch(self.box)[1])
 
     def _noise_below(self) -> None:
         """A smaller ε, at which the bound that goes with the noise is above the target."""
@@ -256,6 +250,6 @@ class BoxCalibration:
             epsilon = better
 
 
-def short(value: float) -> Fraction:
+def short(value: float | Fraction) -> Fraction:
     """An ε of few digits: what people write down."""
-    return Fraction(f"{value:.6g}")
+    return Fraction(f"{float(value):.6g}")

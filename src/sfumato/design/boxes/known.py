@@ -8,9 +8,8 @@ interpolation between anchors is within the promise at the points that were trie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -23,8 +22,9 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.boxes.anchors import interpolated
 from sfumato.design.boxes.moments import Moments, moments
 from sfumato.design.boxes.table import best_places, claim_of, exact_points
+from sfumato.design.comparison_candidates import OPTIMAL, ComparedRows, aligned, below
 from sfumato.design.optimal import design
-from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation, SolverError, expect, shown
+from sfumato.errors import NotSupported, PrivacyViolation, SolverError, expect
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.mechanisms.box_noise import laplace_noise, noise_on_box, noise_table
 from sfumato.mechanisms.registry import MECHANISMS
@@ -37,9 +37,6 @@ from sfumato.spaces.constructors import grid, line
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.verdict import Verdict, fails
 from sfumato.watch import TimeIsUp, Watch, watch_of
-
-OPTIMAL = "optimal"
-"""What the best mechanism for the loss and the prior is called."""
 
 _PARTS = 2  # of a piece between breaks, for a claimed loss: more make it a little smaller
 _LARGEST_CELLS = 900  # of a box whose tables are built unasked
@@ -67,33 +64,19 @@ class KnownOnBox:
 
 
 @dataclass(frozen=True, eq=False)
-class BoxComparison:
+class BoxComparison(ComparedRows[KnownOnBox]):
     """Known mechanisms on a box by their loss; ``print`` it for a table. ``left_out`` says why others are not there."""
 
     privacy: PrivacyType
     rows: tuple[KnownOnBox, ...]
     left_out: dict[str, str]
 
-    def __iter__(self) -> Iterator[KnownOnBox]:
-        return iter(self.rows)
-
-    def __getitem__(self, name: str) -> KnownOnBox:
-        """The row of one mechanism."""
-        for row in self.rows:
-            if row.name == name:
-                return row
-        raise InvalidInput(f"{shown(name)} is not compared: {', '.join(row.name for row in self.rows)}")
-
     def __str__(self) -> str:
-        lines = [("mechanism", "loss", "proved")]
-        lines += [(r.name, f"{float(r.loss):.6g}", r.note) for r in self.rows]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = [f"{a.ljust(widths[0])}  {b.rjust(widths[1])}  {c}" for a, b, c in lines]
-        best = [r.bound for r in self.rows if r.bound is not None]
-        said = [
-            f"no mechanism with this promise loses less than {below(bound)}, whatever its outputs" for bound in best
-        ]
-        return "\n".join([repr(self.privacy), *table, *said])
+        rows = ((row.name, f"{float(row.loss):.6g}", row.note) for row in self.rows)
+        lines: list[tuple[str, ...]] = [("mechanism", "loss", "proved"), *rows]
+        least = [below(row.bound) for row in self.rows if row.bound is not None]
+        said = [f"no mechanism with this promise loses less than {bound}, whatever its outputs" for bound in least]
+        return "\n".join([repr(self.privacy), *aligned(lines, left=(0, 2)), *said])
 
     def records(self) -> list[dict[str, Any]]:
         """The rows as plain numbers and texts."""
@@ -108,13 +91,6 @@ class BoxComparison:
             }
             for row in self.rows
         ]
-
-
-def below(value: Fraction) -> str:
-    """Six digits, rounded down: nothing is below what is shown."""
-    with localcontext() as context:
-        context.prec, context.rounding = 6, ROUND_FLOOR
-        return f"{float(Decimal(value.numerator) / Decimal(value.denominator)):.6g}"
 
 
 def known_on_box(

@@ -20,6 +20,7 @@ from sfumato.arguments import items
 from sfumato.certify import kernel
 from sfumato.certify.coordinates import BoxBound, BoxMechanism, as_point, check_prior, prove_on_box
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.answer import tell
 from sfumato.design.boxes.bound import FiniteProblem, box_bound, classes_bound, prices, splits_of
 from sfumato.design.boxes.moments import Moments, moments
 from sfumato.design.boxes.program import box_program
@@ -112,8 +113,7 @@ def design_on_box(
 
     ``aim`` is for who needs less than both sides of it.
     """
-    prior, loss, privacy, box = _question(prior, loss, privacy)
-    given = None if outputs is None else _given(outputs, box)
+    prior, loss, privacy, box, given = question = _question(prior, loss, privacy, outputs)
     if given is None and too_large(privacy):
         blind = _blind(prior, loss, box)
         # no noise that is the same everywhere loses less than k/ε, and where people are close together silence may
@@ -121,7 +121,7 @@ def design_on_box(
             noise = noise_design(prior, loss, privacy, watch, progress, ", since the box is too large for a table")
             if noise.loss <= blind:
                 return noise
-    return _BoxSearch(prior, loss, privacy, box, given, tolerance, watch, progress, aim or Aim()).design()
+    return _BoxSearch(*question, tolerance, watch, progress, aim or Aim()).design()
 
 
 def _blind(prior: Prior, loss: CoordinateLoss, box: Box) -> float:
@@ -138,9 +138,7 @@ def lattice_loss(
     progress: Callable[[Any], object] | None,
 ) -> float:  # fmt: skip
     """About what the design loses whose tolerance this is, in floats: its table without a bound and without a proof."""
-    prior, loss, privacy, box = _question(prior, loss, privacy)
-    given = None if outputs is None else _given(outputs, box)
-    search = _BoxSearch(prior, loss, privacy, box, given, tolerance, watch, progress, Aim(("lattice",)))
+    search = _BoxSearch(*_question(prior, loss, privacy, outputs), tolerance, watch, progress, Aim(("lattice",)))
     search.search()
     assert search.table is not None
     return search.table.value
@@ -148,9 +146,7 @@ def lattice_loss(
 
 def silent_loss(prior: Prior | None, loss: Any, privacy: PrivacyType, outputs: Any) -> float:
     """What is lost, at most, by who tells nothing: one output, where the prior loses least."""
-    prior, loss, privacy, box = _question(prior, loss, privacy)
-    given = None if outputs is None else _given(outputs, box)
-    return _BoxSearch(prior, loss, privacy, box, given, 1.0, Watch(), None).silent().value
+    return _BoxSearch(*_question(prior, loss, privacy, outputs), 1.0, Watch(), None).silent().value
 
 
 def too_large(privacy: PrivacyType) -> bool:
@@ -167,14 +163,16 @@ def too_large(privacy: PrivacyType) -> bool:
     return rows > _LARGEST_LATTICE[box.dimension]
 
 
-def _question(prior: Prior | None, loss: Any, privacy: PrivacyType) -> tuple[Prior, CoordinateLoss, PrivacyType, Box]:
+def _question(
+    prior: Prior | None, loss: Any, privacy: PrivacyType, outputs: Any
+) -> tuple[Prior, CoordinateLoss, PrivacyType, Box, dict[tuple[float, ...], tuple[Fraction, ...]] | None]:
     """What is asked, looked at."""
     privacy, box = as_box_type(privacy)
     if prior is None:
         raise InvalidPrior("a design on a box needs a prior: Prior.uniform(box), or Prior.on_cells(counts, box)")
     prior, loss = as_prior(prior), expect(loss, CoordinateLoss, "the loss on a box", "losses.distance(box) makes one")
     check_prior(prior, loss, box)
-    return prior, loss, privacy, box
+    return prior, loss, privacy, box, None if outputs is None else _given(outputs, box)
 
 
 def _given(outputs: Any, box: Box) -> dict[tuple[float, ...], tuple[Fraction, ...]]:
@@ -337,8 +335,12 @@ class _BoxSearch:
         """Whether the lattice, or the finite problem of a bound, is small enough for cells of that mesh."""
         if side == "lattice":
             return prod(self._cells(mesh)) <= _LARGEST_LATTICE[self.box.dimension]
+        return bool(self._secrets(mesh) <= _LARGEST_FINITE * len(self.group) ** 0.3)
+
+    def _secrets(self, mesh: float) -> int:
+        """How many points the finite problem of a bound has, or each class of them."""
         sizes = zip(self.box.shape, self._bound_parts(mesh), self._strides(mesh), strict=True)
-        return bool(prod(c * p // m for c, p, m in sizes) <= _LARGEST_FINITE * len(self.group) ** 0.3)
+        return prod(cells * part // apart for cells, part, apart in sizes)
 
     def _cells(self, side: float) -> tuple[int, ...]:
         """Lattice cells along each axis, of about this side in units of 1/ε, in step with the cells of the box."""
@@ -465,20 +467,16 @@ class _BoxSearch:
 
     def _raise(self, mesh: float, thorough: bool) -> None:
         """Solve the finite problem of smaller cells."""
-        began, parts = self.watch.spent, self._bound_parts(mesh)
+        began, size, strides = self.watch.spent, self._secrets(mesh), self._strides(mesh)
         # a larger ε promises less, and multipliers for a smaller one would be too large for floats
         rate = max(float(bound_rate(self.privacy)), _LEAST_ACROSS / float(max(self.box.sides)))
-        size = prod(
-            cells * part // m for cells, part, m in zip(self.box.shape, parts, self._strides(mesh), strict=True)
-        )
         self._announce(f"bounding what all mechanisms lose, by {size} points")
-        problem = FiniteProblem(self.box, parts, self.density, rate * (1 + 2.0**-50), self.group)
-        step = max(self.fineness * float((problem.step * self._strides(mesh)).max()), 1e-9)
+        problem = FiniteProblem(self.box, self._bound_parts(mesh), self.density, rate * (1 + 2.0**-50), self.group)
+        step = max(self.fineness * float((problem.step * strides).max()), 1e-9)
         level = 0 if self.straight else min(_DEEPEST, max(0, ceil(np.log2(step / _FINEST)))) + thorough
         fine = int(thorough or (level > 0 and size * 2**self.box.dimension <= _MOST_COLUMNS * len(self.group)))
         watch = self.watch.share(0.7)
         accuracy = _accuracy(mesh) * (0.3 if thorough else 1.0)
-        strides = self._strides(mesh)
         try:
             if max(strides) > 1:
                 if np.ptp(self.density) > 0:  # as many programs as there are classes
@@ -502,15 +500,7 @@ class _BoxSearch:
     # ------------------------------------------------------------- telling and proving
 
     def _announce(self, stage: str) -> None:
-        self._tell(ColumnProgress.beginning(stage, self.watch.spent))
-
-    def _tell(self, state: ColumnProgress) -> None:
-        """Who answers with a KeyboardInterrupt wants what there is."""
-        try:
-            if self.progress is not None:
-                self.progress(state)
-        except KeyboardInterrupt:
-            self.watch.stop()
+        tell(self.progress, ColumnProgress.beginning(stage, self.watch.spent), self.watch)
 
     def _told(self, state: ColumnProgress) -> None:
         """A program in the midst of its solution has a value that counts if it is better than what there is."""
@@ -523,7 +513,7 @@ class _BoxSearch:
             value = (self.table.value if value is None else value) * _SAFE
             bound = -np.inf if self.bound is None else float(self.bound.value)
             gap = (value - bound) / value if self.bound is not None else np.inf
-            self._tell(ColumnProgress(self.iterations, value, bound, gap, self.watch.spent, stage))
+            tell(self.progress, ColumnProgress(self.iterations, value, bound, gap, self.watch.spent, stage), self.watch)
 
     def _proved(self, stopped: bool) -> BoxDesign:
         """The best of both sides before the kernel."""

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array, kron, vstack
 
 from sfumato.design.boxes.moments import Moments
-from sfumato.design.boxes.symmetry import PointOrbits, Turn, orbits_of_cells, orbits_of_points
+from sfumato.design.boxes.symmetry import Turn, orbits_of_cells, orbits_of_points
+from sfumato.design.symmetry import Symmetry
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.lp.cone.blocks import Block, BlockProgram
 from sfumato.numbers import Floats
@@ -62,24 +63,15 @@ def _product(factors: list[csr_array]) -> csr_array:
 
 @dataclass(frozen=True, eq=False)
 class BoxProgram:
-    """A conic program for one column of each orbit of outputs, and what makes a whole table of its solution."""
+    """A conic program for one column of each orbit of outputs, the costs of all, and the turns that make a table."""
 
-    rounding: Rounding
-    outputs: Floats
     program: BlockProgram
     cost: Floats
-    points: PointOrbits
-    columns: PointOrbits
+    group: Symmetry
 
     def whole(self, matrix: Floats) -> Floats:
         """The table of all outputs from one column for each orbit: averages over all turns."""
-        n, m = len(self.rounding), len(self.outputs)
-        result = np.zeros((n, m))
-        for where, to in zip(self.points.images, self.columns.images, strict=True):
-            moved = np.empty_like(matrix)
-            moved[where] = matrix
-            np.add.at(result.T, to[self.columns.representatives], moved.T)
-        return result / len(self.points.images)
+        return self.group.spread(matrix)
 
 
 def box_program(
@@ -99,10 +91,7 @@ def box_program(
         columns = orbits_of_points(group, outputs, sides)
     assert columns is not None
     points = orbits_of_cells(group, rounding.shape)
-    chosen = columns.representatives
     cost = weighed.costs(loss.at(weighed.points, outputs))
-    classes, n = points.classes, len(rounding)
-    sums = csr_array((np.ones(n), (classes, np.arange(n))), shape=(int(classes.max()) + 1, n))
-    totals = np.bincount(classes).astype(np.float64)
-    program = BlockProgram(np.ascontiguousarray(cost[:, chosen]), blocks_of(rounding, rate, halvings), sums, totals)
-    return BoxProgram(rounding, outputs, program, cost, points, columns)
+    own = np.ascontiguousarray(cost[:, columns.representatives])
+    program = BlockProgram(own, blocks_of(rounding, rate, halvings), *points.sums)
+    return BoxProgram(program, cost, Symmetry(points.images, columns.images))

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sfumato.numbers import Array, Floats, Integers
 from sfumato.spaces.box import Box
@@ -79,6 +80,13 @@ class PointOrbits:
     def classes(self) -> Integers:
         """The orbit of each point, counted from 0."""
         return np.unique(self.least, return_inverse=True)[1].astype(np.int64)
+
+    @property
+    def sums(self) -> tuple[csr_array, Floats]:
+        """The matrix that adds up what the points of each orbit have, and how many points that are."""
+        classes, n = self.classes, self.images.shape[1]
+        sizes = np.bincount(classes)
+        return csr_array((np.ones(n), (classes, np.arange(n))), shape=(len(sizes), n)), sizes.astype(np.float64)
 
     @property
     def representatives(self) -> Integers:

@@ -16,7 +16,6 @@ from math import exp, floor, inf, log
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arguments import items
 from sfumato.certify.mechanism import Mechanism
@@ -24,7 +23,7 @@ from sfumato.design.calibration import relative_width
 from sfumato.design.compatibility.rungs import EpsilonRung, Level, PrivacyTypes, blind, hopeless
 from sfumato.design.compatibility.utility import Ball, FiniteFunction, Utility, level, utility
 from sfumato.errors import InvalidInput, NotConverged
-from sfumato.numbers import Number, float_below, printed_above
+from sfumato.numbers import Floats, Number, float_below, printed_above
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = ["Cell", "TradeOffGrid", "tradeoff_grid"]
@@ -65,12 +64,12 @@ class TradeOffGrid:
     solved: int
 
     @property
-    def low(self) -> NDArray[np.float64]:
+    def low(self) -> Floats:
         """The lower ends, rounded down."""
         return np.array([[float_below(cell.low) for cell in row] for row in self.cells])
 
     @property
-    def high(self) -> NDArray[np.float64]:
+    def high(self) -> Floats:
         """The upper ends, rounded up."""
         return np.array([[inf if c.high is None else printed_above(c.high) for c in row] for row in self.cells])
 

@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 from sfumato.arguments import flag, integer, one_of, text
 from sfumato.design.compatibility.utility import utility
 from sfumato.errors import InvalidInput, expect, short, shown
-from sfumato.numbers import Number, array, as_written, exact, floats
+from sfumato.numbers import Integers, Number, array, as_written, exact, floats
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = [
@@ -131,12 +131,12 @@ def cube(dimension: int, metric: Literal["sup", "euclidean"] = "sup") -> Family:
     dimension = integer(dimension, "a dimension", 1, _MOST_DIMENSIONS)
     one_of(metric, ("sup", "euclidean"), "a cube with the metric")
     across = Fraction(1) if metric == "sup" else _root_above(Fraction(dimension))
-    return Family(f"cube [0, 1]^{dimension}, {metric}", across, net=lambda radius: _cube_net(dimension, radius, across))
 
+    def net(radius: Fraction) -> Net:
+        """Products of nets of the unit interval; ``across`` bounds the length of a vector of ones."""
+        return _power(_interval_net(Fraction(0), Fraction(1), radius / across), dimension, radius, tuple)
 
-def _cube_net(dimension: int, radius: Fraction, across: Fraction) -> Net:
-    """Products of nets of the unit interval; ``across`` bounds the length of a vector of ones."""
-    return _power(_interval_net(Fraction(0), Fraction(1), radius / across), dimension, radius, tuple)
+    return Family(f"cube [0, 1]^{dimension}, {metric}", across, net=net)
 
 
 def _power(axis: Net, dimension: int, radius: Fraction, moved: Callable[[Any], tuple[Any, ...]]) -> Net:
@@ -192,7 +192,7 @@ def _finite_net(space: FiniteSpace, radius: Fraction) -> Net:
     return Net(radius, len(centres), lambda: iter(centres), lambda x: space.labels[owner[space.index(x)]])
 
 
-def greedy_owners(near: NDArray[np.bool_]) -> NDArray[np.int64]:
+def greedy_owners(near: NDArray[np.bool_]) -> Integers:
     """For each point one that is near it, few in all: the first that has none owns all near ones, again and again."""
     owner = np.full(len(near), -1)
     while (owner < 0).any():

@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 
 from sfumato.design.compatibility.utility import Ball, FiniteFunction, level, utility
 from sfumato.errors import InvalidInput
-from sfumato.numbers import Number, exp_bounds
+from sfumato.numbers import Array, Floats, Number, exp_bounds
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace
 
@@ -68,7 +68,7 @@ def packing_bound(
     return result
 
 
-def _nearest_first(near: NDArray[np.float64], meet: NDArray[np.bool_], centre: int) -> list[int]:
+def _nearest_first(near: Floats, meet: NDArray[np.bool_], centre: int) -> list[int]:
     """The centre, then always the nearest database whose ball meets none of those taken."""
     chosen, blocked = [centre], meet[centre] | ~np.isfinite(near)
     for x in np.argsort(near, kind="stable").tolist():
@@ -78,7 +78,7 @@ def _nearest_first(near: NDArray[np.float64], meet: NDArray[np.bool_], centre: i
     return chosen
 
 
-def _root(distances: NDArray[np.float64], odds: float, least: float) -> float:
+def _root(distances: Floats, odds: float, least: float) -> float:
     """Where Σ e^{−ερ} falls to the odds, if it does so beyond ``least``; else 0."""
     if not len(distances) or np.exp(-least * distances).sum() <= odds:
         return 0.0
@@ -88,7 +88,7 @@ def _root(distances: NDArray[np.float64], odds: float, least: float) -> float:
     return float(brentq(lambda rate: np.exp(-rate * distances).sum() - odds, least, high, rtol=1e-13))
 
 
-def _proved(table: Distances, values: NDArray[Any], odds: Fraction, rate: float) -> Fraction:
+def _proved(table: Distances, values: Array, odds: Fraction, rate: float) -> Fraction:
     """A rational next to the root at which the sum is above the odds, by rational bounds of e^x."""
     counted = np.unique(values, return_counts=True)
     epsilon = Fraction(rate) * (1 - Fraction(_LOWERED))

@@ -21,7 +21,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import check_secrets
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Number, as_written, float_above, float_below
+from sfumato.numbers import Integers, Number, as_written, float_above, float_below
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace, Structure, place_of
 from sfumato.spaces.lengths import in_unit
@@ -39,7 +39,7 @@ class FiniteFunction:
 
     databases: FiniteSpace
     answers: FiniteSpace
-    images: NDArray[np.int64]
+    images: Integers
 
     @cached_property
     def displacements(self) -> Distances:
@@ -78,7 +78,11 @@ class Utility:
     @cached_property
     def far(self) -> NDArray[np.bool_]:
         """Where an answer (column) lies outside the ball around f(x) (row), decided exactly."""
-        return ~_within(self.function.displacements, self.gamma, self.ball)
+        distances = self.function.displacements
+        different, where = np.unique(distances.values, return_inverse=True)
+        signs = np.array([distances.compare(value, self.gamma) for value in different.tolist()])
+        outside = signs > 0 if self.ball == "closed" else signs >= 0
+        return np.asarray(outside[where.reshape(distances.values.shape)])
 
     @cached_property
     def loss(self) -> Loss:
@@ -86,13 +90,6 @@ class Utility:
         databases, answers = self.function.databases, self.function.answers
         name = f"{'farther than' if self.ball == 'closed' else 'not nearer than'} {self.gamma}"
         return Loss(answers.labels, databases.labels, self.far.T.astype(np.int64), name)
-
-
-def _within(distances: Distances, radius: Fraction, ball: Ball) -> NDArray[np.bool_]:
-    different, where = np.unique(distances.values, return_inverse=True)
-    signs = np.array([distances.compare(value, radius) for value in different.tolist()])
-    inside = signs <= 0 if ball == "closed" else signs < 0
-    return np.asarray(inside[where.reshape(distances.values.shape)])
 
 
 def finite_function(function: Callable[[Any], Any], databases: FiniteSpace, answers: FiniteSpace) -> FiniteFunction:
@@ -187,11 +184,9 @@ def chance_of_missing(
 
     Examples
     --------
-    >>> from sfumato.mechanisms import geometric
-    >>> from sfumato.privacy import PrivacyType
-    >>> from sfumato.spaces import line
-    >>> mechanism = geometric(PrivacyType(line(5), alpha="1/2"))
-    >>> chance_of_missing(mechanism, line(5), 1), chance_of_missing(mechanism, line(5), 1, ball="open")
+    >>> import sfumato as sf
+    >>> mechanism = sf.geometric(sf.PrivacyType(sf.line(5), alpha="1/2"))
+    >>> chance_of_missing(mechanism, sf.line(5), 1), chance_of_missing(mechanism, sf.line(5), 1, ball="open")
     (Fraction(1, 3), Fraction(2, 3))
     """
     mechanism = expect(mechanism, Mechanism, "a mechanism")

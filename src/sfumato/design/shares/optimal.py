@@ -164,12 +164,13 @@ class _Task:
         dual, prices, value = found.measure.dual, found.measure.prices, found.measure.value
         excess = float(source.beyond(found.measure, found.columns, Watch())[1][0])
         likely = claim.prior.float_weights
-        claim = replace(claim, value=_upwards(self._of_kernel(kernel.variance, weights, total, outputs, claim)))
+        exactly = self._of_kernel(kernel.variance, weights, total, outputs, claim)
+        claim = replace(claim, value=_shortened(exactly, ceil))
         for margin in _MARGINS:
             raised = np.nextafter(prices + (excess + margin * value) * likely, inf)
             claim = replace(claim, dual=dual, prices=raised, bound=Fraction(0))
             bound = self._of_kernel(kernel.variance_bound, weights, total, outputs, claim)
-            claim = replace(claim, bound=min(_downwards(bound), claim.value))
+            claim = replace(claim, bound=min(_shortened(bound, floor), claim.value))
             try:
                 return prove(weights, self.privacy, outputs=outputs, claim=claim, provenance=_PROVENANCE)
             except InvalidChannel:
@@ -211,12 +212,8 @@ def output_names(weights: Array, labels: tuple[Any, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _upwards(value: Fraction) -> Fraction:
-    return value if value.denominator < 1 << _DIGITS else Fraction(ceil(value * (1 << _DIGITS)), 1 << _DIGITS)
-
-
-def _downwards(value: Fraction) -> Fraction:
-    return value if value.denominator < 1 << _DIGITS else Fraction(floor(value * (1 << _DIGITS)), 1 << _DIGITS)
+def _shortened(value: Fraction, rounded: Callable[[Fraction], int]) -> Fraction:
+    return value if value.denominator < 1 << _DIGITS else Fraction(rounded(value * (1 << _DIGITS)), 1 << _DIGITS)
 
 
 # ----------------------------------------------------------------- the worst distribution

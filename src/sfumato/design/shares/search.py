@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sfumato.design.answer import tell
 from sfumato.design.shares.columns import RaySource
 from sfumato.design.shares.measure import ColumnMeasure, best_measure
 from sfumato.lp.cone.program import ColumnProgress
@@ -61,7 +62,7 @@ def searched(
         if best is None or measure.value < best.measure.value or source.complete:
             best = Found(columns, measure, bound, count, False)
         gap = (measure.value - bound) / measure.value
-        _tell(progress, count, measure.value, bound, watch)
+        tell(progress, ColumnProgress(count, measure.value, bound, gap, watch.spent), watch)
         values.append(measure.value)
         slow = len(values) > _PATIENCE and values[-_PATIENCE - 1] < (1 + _LITTLE) * values[-1]
         if gap <= tolerance or (not source.complete and slow) or watch.over:
@@ -121,13 +122,3 @@ def fewest(found: Found) -> Found:
         masses[some[int(ratios.argmin())]] = 0.0
         left = left[masses[left] > 0]
     return replace(found, columns=columns[left], measure=replace(found.measure, masses=masses[left]))
-
-
-def _tell(progress: Callable[..., object] | None, count: int, value: float, bound: float, watch: Watch) -> None:
-    if progress is None:
-        return
-    gap = (value - bound) / value if np.isfinite(bound) else np.inf
-    try:
-        progress(ColumnProgress(count, value, bound, gap, watch.spent))
-    except KeyboardInterrupt:
-        watch.stop()

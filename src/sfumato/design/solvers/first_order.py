@@ -35,12 +35,10 @@ def solve_by_first_order(
 
     Examples
     --------
-    >>> from sfumato.channels import Prior
+    >>> import sfumato as sf
     >>> from sfumato.design.problem import problem
-    >>> from sfumato.losses import absolute
-    >>> from sfumato.privacy import PrivacyType
-    >>> from sfumato.spaces import line
-    >>> three = problem(Prior.uniform(line(3)), absolute(line(3)), PrivacyType(line(3), alpha="1/2"))
+    >>> line = sf.line(3)
+    >>> three = problem(sf.Prior.uniform(line), sf.losses.absolute(line), sf.PrivacyType(line, alpha="1/2"))
     >>> answer = solve_by_first_order(three, 1e-4, device="cpu")
     >>> round(float((three.float_cost * answer.matrix).sum()), 3), answer.finished
     (0.556, True)

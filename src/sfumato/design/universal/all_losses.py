@@ -15,19 +15,18 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.composition import restrict
 from sfumato.design.universal.answers import Better
 from sfumato.design.universal.optimality import is_universally_optimal
-from sfumato.design.universal.question import member_of, type_of
+from sfumato.design.universal.question import member_of, type_of, type_on
 from sfumato.losses.loss import Loss
 from sfumato.losses.standard import bin
 from sfumato.measures.uncertainty import posterior_loss
 from sfumato.mechanisms import binary
-from sfumato.numbers import Array
+from sfumato.numbers import Array, Integers
 from sfumato.orders.refinement import SeparatingConsumer, refines
 from sfumato.privacy.decomposition import decompose
 from sfumato.privacy.similarity import similarity
@@ -125,7 +124,7 @@ def exists_for_all_losses(privacy: PrivacyType) -> Verdict:
     table = np.full((len(labels), len(labels)), Fraction(0), dtype=object)
     for part in parts:
         known = len(part) == 1
-        table[np.ix_(part, part)] = 1 if known else binary(_type_on(privacy, part)).channel.to_rationals().matrix
+        table[np.ix_(part, part)] = 1 if known else binary(_part_of(privacy, part)).channel.to_rationals().matrix
     return holds("no part of the space has more than two secrets", Channel(privacy.space, table))
 
 
@@ -134,24 +133,23 @@ def _too_many(secrets: int) -> str:
     return f"{secrets} secrets at finite distances have at least {least} vertices, more than independent columns"
 
 
-def _parts(space: FiniteSpace) -> list[NDArray[np.int64]]:
+def _parts(space: FiniteSpace) -> list[Integers]:
     """The secrets by which of them lie at finite distances from each other."""
     count, names = connected_components(~space.distances.infinite, directed=False)
     return [np.flatnonzero(names == k) for k in range(count)]
 
 
-def _type_on(privacy: PrivacyType, part: NDArray[np.int64]) -> PrivacyType:
+def _part_of(privacy: PrivacyType, part: Integers) -> PrivacyType:
     if len(part) == len(privacy.space):
         return privacy
-    smaller = privacy.space.restrict([privacy.space.labels[int(x)] for x in part])
-    return PrivacyType(smaller, epsilon=privacy.epsilon, alpha=privacy.alpha)
+    return type_on(privacy, [privacy.space.labels[int(x)] for x in part])
 
 
-def _in_part(mechanism: Any, channel: Channel, privacy: PrivacyType, part: NDArray[np.int64]) -> Verdict:
+def _in_part(mechanism: Any, channel: Channel, privacy: PrivacyType, part: Integers) -> Verdict:
     """The same question among the secrets of one part, whose outputs occur in no other part."""
     if len(part) == 1:
         return holds("one secret: there is nothing to tell")
-    inner = _type_on(privacy, part)
+    inner = _part_of(privacy, part)
     if len(part) == 2:  # the kink of a guess can be moved to any posterior by the prior: no other loss asks for more
         asked = mechanism if inner is privacy else restrict(channel, inner.space.labels)
         verdict = is_universally_optimal(asked, bin(inner.space), inner)
@@ -202,7 +200,7 @@ def _two_columns(privacy: PrivacyType, phi: Array, ray: Array) -> Channel:
     return Channel(privacy.space, np.stack([most * ray, 1 - most * ray], axis=1))
 
 
-def _told_apart(channel: Channel, parts: list[NDArray[np.int64]]) -> Channel:
+def _told_apart(channel: Channel, parts: list[Integers]) -> Channel:
     """The channel that also tells in which part the secret is."""
     own = np.zeros((len(channel.secrets), len(parts)), dtype=np.int64)
     for k, part in enumerate(parts):
@@ -211,7 +209,7 @@ def _told_apart(channel: Channel, parts: list[NDArray[np.int64]]) -> Channel:
     return Channel(channel.secrets, table)
 
 
-def _replaced(channel: Channel, part: NDArray[np.int64], other: Channel) -> Channel:
+def _replaced(channel: Channel, part: Integers, other: Channel) -> Channel:
     """The channel with other rows and outputs in one part."""
     if len(part) == len(channel.secrets):
         return other

@@ -11,7 +11,6 @@ from fractions import Fraction
 from heapq import heappop, heappush
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
 from sfumato.design.universal.answers import Regret
@@ -21,6 +20,7 @@ from sfumato.design.universal.prior_sets import PriorSet
 from sfumato.design.universal.question import Question
 from sfumato.design.universal.refute import float_pieces, search, verified
 from sfumato.errors import NotSupported
+from sfumato.numbers import Floats
 
 _STARTS = 20
 _SIMPLICES = 400  # So many simplices are cut before the bound from above is taken as it stands.
@@ -51,13 +51,13 @@ def regret_above(
     size = generators.shape[1]
     memory: dict[bytes, float] = {}
 
-    def least(point: NDArray[np.float64]) -> float:
+    def least(point: Floats) -> float:
         key = point.tobytes()
         if key not in memory:
             memory[key] = opponent.best(generators @ point)[1]
         return memory[key]
 
-    def bound(corners: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def bound(corners: Floats) -> tuple[float, Floats]:
         spent = np.array([least(corner) for corner in corners])
         inside, top = worst_prior(np.ascontiguousarray(pieces @ corners.T), spent, np.full(size, 1.0 / size))
         return top, inside
@@ -79,7 +79,7 @@ def regret_above(
     return max(-heap[0][0], 0.0)
 
 
-def _edge(corners: NDArray[np.float64], inside: NDArray[np.float64]) -> tuple[int, int]:
+def _edge(corners: Floats, inside: Floats) -> tuple[int, int]:
     """The edge to cut: long, and between corners that the worst prior is made of."""
     lengths = np.abs(corners[:, None, :] - corners[None, :, :]).sum(axis=2)
     weight = np.sqrt(np.minimum(inside[:, None], inside[None, :]) + 1e-3)

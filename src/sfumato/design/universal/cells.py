@@ -14,14 +14,13 @@ third one satisfies with equality all that both do; that is decided on bit sets 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import gcd
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from sfumato.design.universal.question import exact_product
 from sfumato.errors import NotSupported
-from sfumato.numbers import Array
+from sfumato.numbers import Array, Integers
 from sfumato.privacy.adjacency import lone_pairs
 from sfumato.threads import plain_interrupts
 
@@ -87,39 +86,30 @@ def extreme_rays(inequalities: Array, most: int = MOST_RAYS) -> Array:
     places = np.arange(size)
     loose = np.zeros(((count + size + 63) // 64, size), dtype=np.uint64)  # what holds strictly; z_i ≥ 0 come first
     loose[places // 64, places] = np.uint64(1) << (places % 64).astype(np.uint64)
-    done, pairs = 0, 0
-    if _fits(inequalities):
-        small = np.ascontiguousarray(inequalities.astype(np.int64))
-        with plain_interrupts():
-            rays, loose, done, pairs = _in_words(small, rays, loose, most, most * _PAIRS_A_RAY)
-    for k in range(max(done, 0), count if done >= 0 else 0):
-        rays, loose, looked = _one_more(inequalities[k], rays.astype(object), loose, k)
-        pairs += looked
-        if len(rays) > most or pairs > most * _PAIRS_A_RAY:
-            done = -1
-            break
-    if done < 0:
-        raise NotSupported(f"more than {most} vertices of cells", ["fewer secrets, outputs or actions"])
+    pairs = 0
+    for k, row in enumerate(inequalities):
+        values = exact_product(rays, row[:, None])[:, 0]
+        signs = np.sign(values).astype(np.int64)
+        pairs += int((signs > 0).sum()) * int((signs < 0).sum())
+        if pairs <= most * _PAIRS_A_RAY:
+            with plain_interrupts():
+                kept, joined, first, second = _split(loose, signs, k, size)
+        if pairs > most * _PAIRS_A_RAY or kept.shape[1] + len(first) > most:
+            raise NotSupported(f"more than {most} vertices of cells", ["fewer secrets, outputs or actions"])
+        rays = np.concatenate([rays[signs >= 0], _combined(rays, values, first, second)])
+        loose = np.concatenate([kept, joined], axis=1)
     return rays
 
 
-def _fits(table: Array) -> bool:
-    return not table.size or max(int(np.max(table)), -int(np.min(table))) < 2**40
-
-
-def _one_more(row: Array, rays: Array, loose: NDArray[np.uint64], k: int) -> tuple[Array, Array, int]:
-    """Inequality k in Python's integers; also how many pairs were looked at."""
-    used = np.flatnonzero(row)
-    values = (rays[:, used] * row[used]).sum(axis=1) if len(used) else np.zeros(len(rays), dtype=object)
-    signs = np.array([(v > 0) - (v < 0) for v in values], dtype=np.int64)
-    with plain_interrupts():
-        sets, joined, first, second = _split(loose, signs, k, rays.shape[1])
-    combined = rays[second] * values[first][:, None] - rays[first] * values[second][:, None]
-    factors = [gcd(*(int(v) for v in ray)) for ray in combined]
-    if len(combined):
-        combined = combined // np.array(factors, dtype=object)[:, None]
-    looked = int((signs > 0).sum()) * int((signs < 0).sum())
-    return np.concatenate([rays[signs >= 0], combined]), np.concatenate([sets, joined], axis=1), looked
+def _combined(rays: Array, values: Array, first: Integers, second: Integers) -> Array:
+    """The combinations of rays of positive and of negative values on the hyperplane, each without a common factor."""
+    common = np.gcd(values[first], values[second])
+    one, other = values[first] // common, -values[second] // common
+    tops = rays.max(axis=1, initial=0).astype(np.float64)
+    if (one * tops[second] + other * tops[first]).max(initial=0.0) >= _FITS:
+        rays = rays.astype(object)
+    result = one[:, None] * rays[second] + other[:, None] * rays[first]
+    return np.asarray(result // np.gcd.reduce(result, axis=1)[:, None])
 
 
 @njit(cache=True)
@@ -134,67 +124,3 @@ def _split(loose, signs, k, size):  # type: ignore[no-untyped-def]
     for i in positive:
         kept[(size + k) // 64, i] |= np.uint64(1) << np.uint64((size + k) % 64)
     return kept[:, np.flatnonzero(signs >= 0)], joined, positive[first], negative[second]
-
-
-@njit(cache=True)
-def _in_words(inequalities, rays, loose, most, most_pairs):  # type: ignore[no-untyped-def]
-    """All inequalities whose numbers fit; returns how many were added, or −1 for too many rays or pairs."""
-    count, size = inequalities.shape
-    pairs = 0
-    for k in range(count):
-        largest = np.int64(0)
-        for i in range(len(rays)):
-            for j in range(size):
-                largest = max(largest, abs(rays[i, j]))
-        weight = 0.0
-        for j in range(size):
-            weight += abs(inequalities[k, j])
-        if weight * largest >= _FITS:
-            return rays, loose, k, pairs
-        values = np.zeros(len(rays), np.int64)
-        for i in range(len(rays)):
-            for j in range(size):
-                values[i] += inequalities[k, j] * rays[i, j]
-        signs = np.sign(values)
-        pairs += (signs < 0).sum() * (signs > 0).sum()
-        if pairs > most_pairs:
-            return rays, loose, -1, pairs
-        kept, joined, first, second = _split(loose, signs, k, size)
-        stay = np.flatnonzero(signs >= 0)
-        total = stay.size + first.size
-        if total > most:
-            return rays, loose, -1, pairs
-        grown, sets = np.empty((total, size), np.int64), np.empty((len(loose), total), np.uint64)
-        grown[: stay.size], sets[:, : stay.size], sets[:, stay.size :] = rays[stay], kept, joined
-        for t in range(first.size):
-            if not _combined(rays, values, first[t], second[t], grown[stay.size + t]):
-                return rays, loose, k, pairs
-        rays, loose = grown, sets
-    return rays, loose, count, pairs
-
-
-@njit(cache=True)
-def _divisor(a, b):  # type: ignore[no-untyped-def]
-    while b:
-        a, b = b, a % b
-    return a
-
-
-@njit(cache=True)
-def _combined(rays, values, i, j, out):  # type: ignore[no-untyped-def]
-    """Write the combination of rays i (positive) and j (negative) on the hyperplane; False if it may not fit."""
-    one, other = values[i], -values[j]
-    common = _divisor(one, other)
-    one //= common
-    other //= common
-    size = rays.shape[1]
-    factor = np.int64(0)
-    for c in range(size):
-        if float(one) * abs(rays[j, c]) + float(other) * abs(rays[i, c]) >= _FITS:
-            return False
-        out[c] = one * rays[j, c] + other * rays[i, c]
-        factor = _divisor(factor, abs(out[c])) if factor != 1 else factor
-    if factor > 1:
-        for c in range(size):
-            out[c] //= factor
-    return True

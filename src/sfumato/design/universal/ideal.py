@@ -19,12 +19,11 @@ from fractions import Fraction
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from sfumato.channels.channel import Channel
 from sfumato.design.universal.question import Question
-from sfumato.numbers import TABLE_ROUNDING, Array, as_ball, dyadic, floats, fractions, object_array
+from sfumato.numbers import TABLE_ROUNDING, Array, Floats, Integers, as_ball, dyadic, floats, fractions, object_array
 from sfumato.privacy.similarity import ball_powers, float_powers
 from sfumato.privacy.type import PrivacyType, ball_rate
 
@@ -54,7 +53,7 @@ def rounded_by(channel: Channel, privacy: PrivacyType) -> tuple[Fraction, ...] |
     return tuple(distances) if max(distances) <= TABLE_ROUNDING else None
 
 
-def _nearest(matrix: NDArray[np.float64], phi: NDArray[np.float64]) -> NDArray[np.int64]:
+def _nearest(matrix: Floats, phi: Floats) -> Integers:
     """For each column the one of Φ that it is nearest to, after division by sums; −1 for a column of zeros."""
     sums = matrix.sum(axis=0)
     shares = matrix / np.where(sums > 0, sums, 1.0)
@@ -62,7 +61,7 @@ def _nearest(matrix: NDArray[np.float64], phi: NDArray[np.float64]) -> NDArray[n
     return np.where(sums > 0, closest, -1)
 
 
-def _weights(powers: list[flint.arb], codes: NDArray[np.int64], privacy: PrivacyType) -> dict[int, flint.arb] | None:
+def _weights(powers: list[flint.arb], codes: Integers, privacy: PrivacyType) -> dict[int, flint.arb] | None:
     """z with Σ_y z_y e^{−εd(x, y)} = 1 on a tree, which is 1 − Σ 1/(1 + e^{εd}) over the neighbours of y.
 
     None if there is a negative one, or one that balls cannot tell from that.
@@ -75,7 +74,7 @@ def _weights(powers: list[flint.arb], codes: NDArray[np.int64], privacy: Privacy
     return weights if all(weight.lower() >= 0 for weight in weights.values()) else None
 
 
-def _shared(channel: Channel, nearest: NDArray[np.int64]) -> list[list[tuple[int, Fraction, Fraction]]]:
+def _shared(channel: Channel, nearest: Integers) -> list[list[tuple[int, Fraction, Fraction]]]:
     """For each secret its entries: the column of the mechanism, the share of it that this output has, the entry."""
     table: Array = fractions(channel.matrix)
     sums = table.sum(axis=0)
@@ -87,8 +86,8 @@ def _shared(channel: Channel, nearest: NDArray[np.int64]) -> list[list[tuple[int
 
 
 def _apart(
-    row: list[tuple[int, Fraction, Fraction]], codes: NDArray[np.int64], powers: list[flint.arb],
-    weights: dict[int, flint.arb], nearest: NDArray[np.int64],
+    row: list[tuple[int, Fraction, Fraction]], codes: Integers, powers: list[flint.arb],
+    weights: dict[int, flint.arb], nearest: Integers,
 ) -> Fraction:  # fmt: skip
     """Half the sum of |entry − share · z_y e^{−εd(x, y)}|, from above; a column that no output stands for counts."""
     total = flint.arb(0)
@@ -101,7 +100,7 @@ def _apart(
 
 
 def rounded_sides(
-    channel: Channel, sides: tuple[NDArray[np.int64], NDArray[np.int64]], bounds: tuple[Fraction, Fraction]
+    channel: Channel, sides: tuple[Integers, Integers], bounds: tuple[Fraction, Fraction]
 ) -> tuple[Fraction, ...] | None:
     """The same for the mechanism that tells on which of two sides a secret is, with the odds e^{εδ} to 1.
 

@@ -91,12 +91,10 @@ def _impossible(question: Question, certificate: RegretCertificate) -> Verdict:
 
 def _candidates(question: Question) -> list[Prior]:
     """Even on all secrets that matter, on each two of them, and where two actions are as good as each other."""
-    secrets = question.loss.secrets
-    n = len(secrets)
-    relevant = question.relevant.tolist()
+    secrets, relevant = question.loss.secrets, question.relevant.tolist()
     supports = [tuple(relevant), *combinations(relevant, 2)]
-    priors = [Prior(secrets, [Fraction(int(x in chosen), len(chosen)) for x in range(n)]) for chosen in supports]
-    return priors + list(pairwise_priors(question))
+    even = [Prior.from_counts([int(x in chosen) for x in range(len(secrets))], secrets) for chosen in supports]
+    return [*even, *pairwise_priors(question)]
 
 
 def pairwise_priors(question: Question, among: Iterable[int] | None = None) -> tuple[Prior, ...]:
@@ -109,10 +107,9 @@ def pairwise_priors(question: Question, among: Iterable[int] | None = None) -> t
         (a, b), *others = sorted({tuple(row) for row in best})
         if others:  # from the action that is best at x to the first one that takes over on the way to z
             c, d = min(others, key=lambda row: Fraction(row[0] - a, b - row[1]))
-            weights = [Fraction(0)] * len(secrets)
-            weights[x], weights[z] = Fraction(b - d), Fraction(c - a)
-            total = sum(weights)
-            priors.append(Prior(secrets, [w / total for w in weights]))
+            weights = [0] * len(secrets)
+            weights[x], weights[z] = b - d, c - a
+            priors.append(Prior.from_counts(weights, secrets))
     return tuple(priors)
 
 

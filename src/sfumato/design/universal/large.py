@@ -14,7 +14,6 @@ from math import ceil, floor, log2
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.certify.repair import quantise
 from sfumato.channels.channel import Channel
@@ -32,7 +31,7 @@ from sfumato.losses.loss import Loss
 from sfumato.lp import solve
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram
-from sfumato.numbers import Array, fractions, object_array
+from sfumato.numbers import Array, Floats, fractions, object_array
 
 _ROUNDS = 10
 _STARTS = 5  # The search of each round has so many starts.
@@ -53,7 +52,7 @@ def large_design(question: Question, among: PriorSet, started: float) -> Univers
     centre = generators.sum(axis=1)
     game.add(centre / centre.sum())
     number, worst, shares = 0, np.inf, np.ones(1)
-    best: tuple[float, NDArray[np.float64]] = (np.inf, game.matrices[0])
+    best: tuple[float, Floats] = (np.inf, game.matrices[0])
     multipliers = np.ones(1)
     for number in range(1, _ROUNDS + 1):
         shares, multipliers = game.shares()
@@ -78,11 +77,11 @@ class _Game:
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.priors: list[NDArray[np.float64]] = []
+        self.priors: list[Floats] = []
         self.least: list[float] = []
-        self.matrices: list[NDArray[np.float64]] = []
+        self.matrices: list[Floats] = []
 
-    def add(self, prior: NDArray[np.float64]) -> bool:
+    def add(self, prior: Floats) -> bool:
         """A prior and the mechanism that is best for it; False if it is known."""
         if any(np.abs(prior - known).sum() < 1e-6 for known in self.priors):
             return False
@@ -93,7 +92,7 @@ class _Game:
         self.matrices.append(solution.matrix[:, solution.matrix.max(axis=0) > 1e-9])
         return True
 
-    def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def shares(self) -> tuple[Floats, Floats]:
         """The mixture that does best against the priors so far, and the weights on priors that prove it."""
         table = self.question.float_table
         costs = [[((table * prior) @ matrix).min(axis=0).sum() for matrix in self.matrices] for prior in self.priors]
@@ -102,7 +101,7 @@ class _Game:
         assert solution.primal is not None and solution.dual is not None
         return np.asarray(solution.primal[:-1]), np.maximum(-np.asarray(solution.dual[1:]), 0.0)
 
-    def hardest(self, multipliers: NDArray[np.float64]) -> tuple[Prior, Prior, Fraction]:
+    def hardest(self, multipliers: Floats) -> tuple[Prior, Prior, Fraction]:
         """The two priors of largest weight in the game, and the share of the first."""
         padded = np.zeros(len(self.priors))
         padded[: len(multipliers)] = multipliers

@@ -14,13 +14,12 @@ from functools import lru_cache
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
 from sfumato.design.universal.question import Question, exact_product, float_rays, largest_entry
 from sfumato.errors import SolverError
 from sfumato.lp import LinearProgram, solve
-from sfumato.numbers import Array, common_denominator, from_flint, object_array, to_flint
+from sfumato.numbers import Array, Floats, Integers, common_denominator, from_flint, object_array, to_flint
 from sfumato.privacy.vertices import Vertices
 
 MARGIN = 2.0**-44
@@ -41,9 +40,9 @@ class Least:
     In units of the largest loss.
     """
 
-    values: NDArray[np.float64]
-    bounds: NDArray[np.float64]
-    bases: NDArray[np.int64]
+    values: Floats
+    bounds: Floats
+    bases: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +59,13 @@ class LeastLoss:
     """The program of one question, with the tableau where it stands."""
 
     question: Question
-    state: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
+    state: tuple[Floats, Integers] | None = None
 
-    def approximate(self, priors: NDArray[np.float64]) -> Least:
+    def approximate(self, priors: Floats) -> Least:
         """Floats for all priors, with rigorous lower bounds."""
         return self._approximate(self.question.float_uncertainties(priors, self.question.float_rays))
 
-    def average_below(self, priors: NDArray[np.float64], shares: NDArray[np.float64]) -> Fraction:
+    def average_below(self, priors: Floats, shares: Floats) -> Fraction:
         """A proved lower bound on Σ_k shares_k U_M(π_k) over all mechanisms M, times scale."""
         costs = shares @ self.question.float_uncertainties(priors, self.question.float_rays)
         return Fraction(float(self._approximate(costs[None, :]).bounds[0])) * self.question.largest
@@ -78,7 +77,7 @@ class LeastLoss:
         guess = self._approximate((costs.astype(np.float64) / scale / size)[None, :]).bases[0]
         return self._confirmed(costs[None, :], tuple(sorted(guess.tolist())))[0][0]
 
-    def _approximate(self, costs: NDArray[np.float64]) -> Least:
+    def _approximate(self, costs: Floats) -> Least:
         rays = self.question.float_rays
         if self.state is None:
             tableau, basis = _first_state(self.question.corner)
@@ -92,7 +91,7 @@ class LeastLoss:
         bounds = prices.sum(axis=1) - rays.shape[1] * miss - MARGIN * size
         return Least(values, np.maximum(bounds, 0.0), bases)
 
-    def exactly(self, priors: Array, bases: NDArray[np.int64]) -> list[Fraction]:
+    def exactly(self, priors: Array, bases: Integers) -> list[Fraction]:
         """The least loss times scale for integer priors (not divided by their totals), given bases to begin with."""
         groups: dict[tuple[int, ...], list[int]] = {}
         for i, basis in enumerate(bases.tolist()):
@@ -103,7 +102,7 @@ class LeastLoss:
             result |= zip(members, (value for value, _ in self._confirmed(costs, key)), strict=True)
         return [result[i] for i in range(len(priors))]
 
-    def mechanism(self, prior: Array, basis: NDArray[np.int64]) -> Channel:
+    def mechanism(self, prior: Array, basis: Integers) -> Channel:
         """A mechanism of the type that attains the least loss for an integer prior; outputs are numbers of rays."""
         costs = self.question.uncertainties(prior[None, :], self.question.rays)
         weights = self._confirmed(costs, tuple(sorted(basis.tolist())))[0][1]
@@ -152,11 +151,6 @@ def _known_bases(corner: Vertices) -> dict[tuple[int, ...], _Basis | None]:
     return {}
 
 
-@lru_cache(maxsize=64)
-def _first_state(corner: Vertices) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    return _start(float_rays(corner))
-
-
 def _exact_basis(rays: Array, key: tuple[int, ...]) -> _Basis | None:
     """The inverse of the chosen rays (columns), or None if they are dependent."""
     if len(set(key)) != rays.shape[1] or max(key) >= len(rays):
@@ -170,8 +164,10 @@ def _exact_basis(rays: Array, key: tuple[int, ...]) -> _Basis | None:
     return _Basis(table, determinant, weights if min(weights) >= 0 else None)
 
 
-def _start(rays: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+@lru_cache(maxsize=64)
+def _first_state(corner: Vertices) -> tuple[Floats, Integers]:
     """A feasible tableau: artificial columns leave first."""
+    rays = float_rays(corner)
     count, n = rays.shape
     full = np.vstack([rays, np.eye(n)])
     tableau, basis = np.concatenate([full.T, np.ones((n, 1))], axis=1), np.arange(count, count + n)

@@ -15,7 +15,6 @@ from operator import attrgetter
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arguments import integer, optional_function
 from sfumato.certify.mechanism import Mechanism
@@ -40,7 +39,7 @@ from sfumato.lp import LinearProgram, solve
 from sfumato.mechanisms.line import geometric
 from sfumato.mechanisms.response import membership
 from sfumato.mechanisms.tight import tight_constraints
-from sfumato.numbers import Array, common_denominator, object_array
+from sfumato.numbers import Array, Floats, Integers, common_denominator, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 
 _ROUNDS = 60
@@ -169,8 +168,8 @@ class _CuttingPlanes:
     program: LeastLoss
     most: int
     priors: Array
-    least: NDArray[np.float64]
-    bases: NDArray[np.int64]
+    least: Floats
+    bases: Integers
 
     @classmethod
     def of(cls, question: Question, among: PriorSet, most: int) -> _CuttingPlanes:
@@ -238,7 +237,7 @@ class _CuttingPlanes:
 
     def with_cells(self, rounds: int, progress: Callable[[int, float, float], object] | None) -> UniversalDesign:
         """Floats until the two sides meet, then rationals."""
-        best: tuple[float, NDArray[np.float64]] | None = None
+        best: tuple[float, Floats] | None = None
         number = 0
         for number in range(1, rounds + 1):
             weights, low, _ = self.master()
@@ -261,7 +260,7 @@ class _CuttingPlanes:
         assert best is not None
         return self.rounded(best[1], "cutting planes", number)
 
-    def master(self) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+    def master(self) -> tuple[Floats, float, Floats]:
         """Weights on orbits, the least regret over the priors so far, and their multipliers; in floats."""
         program = self._program(exact=False)
         solution = solve(program, exact=False)
@@ -302,7 +301,7 @@ class _CuttingPlanes:
         priors = cell_priors(self.question, columns, self.region, self.most)
         return LossCells(columns, self.spread(weights)[used], priors)
 
-    def regrets(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], LossCells]:
+    def regrets(self, weights: Floats) -> tuple[Floats, LossCells]:
         """Regrets in floats at all vertices of cells of a mechanism."""
         cells = self.cells(weights)
         floats = float_priors(cells.priors)
@@ -358,7 +357,7 @@ class _CuttingPlanes:
         priors = tuple(Prior.from_counts(row, self.question.loss.secrets) for row in table)
         return certified_below(self.question, priors, tuple(table.values()), self.program)
 
-    def rounded(self, weights: NDArray[np.float64], method: str, number: int) -> UniversalDesign:
+    def rounded(self, weights: Floats, method: str, number: int) -> UniversalDesign:
         """A proved mechanism next to weights in floats, and rigorous bounds on both sides."""
         question = self.question
         mechanism = quantise(self._float_matrix(weights), question.privacy).mechanism
@@ -378,7 +377,7 @@ class _CuttingPlanes:
         chosen = np.flatnonzero(positive > 1e-9 * max(float(positive.max(initial=0.0)), 1e-300)).tolist()
         return self.certificate(chosen, [Fraction(float(positive[k])) for k in chosen]) if chosen else None
 
-    def searched(self, rounds: int) -> tuple[int, NDArray[np.float64]]:
+    def searched(self, rounds: int) -> tuple[int, Floats]:
         """Cuts from a search; how many rounds, and the weights at the end."""
         weights, number = np.zeros(len(self.symmetry.orbits)), 0
         for number in range(1, rounds + 1):
@@ -390,7 +389,7 @@ class _CuttingPlanes:
                 break
         return number, weights
 
-    def with_few_rays(self, weights: NDArray[np.float64], rounds: int) -> UniversalDesign | None:
+    def with_few_rays(self, weights: Floats, rounds: int) -> UniversalDesign | None:
         """The best mechanism on the heaviest orbits of rays only, whose cells are fewer; None if still too many."""
         sums = self._sums(self.question.float_rays)
         kernel = solve(LinearProgram.dense(-weights, sums, "=" * len(sums), np.ones(len(sums))), exact=False).primal
@@ -412,7 +411,7 @@ class _CuttingPlanes:
                 continue
         return None
 
-    def _float_matrix(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _float_matrix(self, weights: Floats) -> Floats:
         """The mechanism of weights on orbits in floats."""
         spread = np.maximum(self.spread(weights).astype(np.float64), 0.0)
         used = np.flatnonzero(spread > 1e-12)
@@ -420,6 +419,6 @@ class _CuttingPlanes:
         return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 
-def _grid(rays: NDArray[np.float64]) -> Array:
+def _grid(rays: Floats) -> Array:
     """Irrational rays on a grid fine enough to search with: the cells of floats decide nothing."""
     return object_array((round(float(v) * 2**16) for v in rays.ravel()), rays.shape)

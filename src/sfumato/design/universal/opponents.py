@@ -13,12 +13,12 @@ from functools import cached_property
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from sfumato.design.universal.least_loss import MARGIN, LeastLoss, pivot, pivot_until_optimal
 from sfumato.errors import NotSupported, UndecidedError
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram, column_bound
+from sfumato.numbers import Floats
 
 _MOST_RAYS = 1200  # A tableau has at most so many rays; beyond, columns are quicker.
 _MOST_SECRETS_OF_RAYS = 10  # Beyond, the rays of most spaces are too many to list.
@@ -42,11 +42,11 @@ class Opponent:
         except (NotSupported, UndecidedError):
             return False
 
-    def best(self, prior: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
+    def best(self, prior: Floats) -> tuple[float, float, Floats]:
         """Loss of the best mechanism found, a lower bound on any, and the loss of that mechanism at each secret."""
         return self._from_rays(prior) if self.by_rays else self._from_columns(prior)
 
-    def _from_rays(self, prior: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
+    def _from_rays(self, prior: Floats) -> tuple[float, float, Floats]:
         question = self.program.question
         least = self.program.approximate(prior[None, :])
         chosen = question.float_rays[least.bases[0]]
@@ -55,7 +55,7 @@ class Opponent:
         spent = (weights[:, None] * chosen * question.float_table[actions]).sum(axis=0)
         return float(least.values[0]), float(least.bounds[0]), spent
 
-    def _from_columns(self, prior: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
+    def _from_columns(self, prior: Floats) -> tuple[float, float, Floats]:
         table = self.program.question.float_table
         program = ColumnProgram(prior[:, None] * table.T, *self.program.question.ordered_bounds)
         solution = solve_columns(program, tolerance=self.tolerance)
@@ -66,9 +66,7 @@ class Opponent:
         return solution.value, bound, (solution.matrix * table.T).sum(axis=1)
 
 
-def worst_prior(
-    pieces: NDArray[np.float64], spent: NDArray[np.float64], start: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], float]:
+def worst_prior(pieces: Floats, spent: Floats, start: Floats) -> tuple[Floats, float]:
     """A prior that maximises Σ_y min_w pieces[y, w]·π − spent·π, and a proved upper bound on the maximum.
 
     ``start`` is a prior near which to begin.

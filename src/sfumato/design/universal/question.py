@@ -8,6 +8,7 @@ decided can be decided exactly.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -15,7 +16,6 @@ from math import gcd
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arguments import flag
 from sfumato.certify.mechanism import Mechanism
@@ -24,7 +24,7 @@ from sfumato.design.problem import ordered_bounds, undominated
 from sfumato.design.universal.prior_sets import PriorSet, primitive
 from sfumato.errors import InvalidInput, InvalidLoss, PrivacyViolation, expect, shown
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array, common_denominator, floats, fractions, is_exact, object_array
+from sfumato.numbers import Array, Floats, Integers, common_denominator, floats, fractions, is_exact, object_array
 from sfumato.privacy.rays import rays_of
 from sfumato.privacy.satisfaction import satisfies
 from sfumato.privacy.type import PrivacyType, as_type
@@ -50,7 +50,7 @@ class Question:
     kept: tuple[int, ...]
 
     @cached_property
-    def relevant(self) -> NDArray[np.int64]:
+    def relevant(self) -> Integers:
         """Secrets at which actions differ; all of them for relative questions."""
         differs = (self.table != self.table[:1]).any(axis=0)
         return np.flatnonzero(differs | self.relative)
@@ -76,7 +76,7 @@ class Question:
         return is_exact(self.corner.rays)
 
     @cached_property
-    def float_rays(self) -> NDArray[np.float64]:
+    def float_rays(self) -> Floats:
         """Rays × secrets, each with maximum 1, every entry right to :data:`FLOAT_ERROR`."""
         return float_rays(self.corner)
 
@@ -91,12 +91,12 @@ class Question:
         return Loss(self.loss.actions, self.loss.secrets, fractions(self.loss.matrix), self.loss.name)
 
     @cached_property
-    def ordered_bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def ordered_bounds(self) -> tuple[Integers, Integers, Floats]:
         """Pairs of secrets both ways round, and the logarithms of their bounds, as programs over columns have them."""
         return ordered_bounds(self.privacy)
 
     @cached_property
-    def float_table(self) -> NDArray[np.float64]:
+    def float_table(self) -> Floats:
         """The table divided by its largest entry, in floats: what floats say is in units of :attr:`unit`."""
         return np.array([[int(v) / self.largest for v in row] for row in self.table])
 
@@ -134,7 +134,7 @@ class Question:
         table = self._costs(self.rays)
         return table.astype(np.int64) if int(table.max()) < 2**62 else table
 
-    def float_uncertainties(self, weights: NDArray[np.float64], columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    def float_uncertainties(self, weights: Floats, columns: Floats) -> Floats:
         """The same in floats, in units of the largest loss."""
         costs = [weights @ (columns * row[None, :]).T for row in self.float_table]
         return np.asarray(np.min(costs, axis=0), dtype=np.float64)
@@ -177,6 +177,11 @@ def type_of(mechanism: Any, privacy: PrivacyType | None) -> PrivacyType:
     if isinstance(mechanism, Mechanism):
         return mechanism.privacy
     raise InvalidInput("a channel carries no promise: give the privacy type it is judged in")
+
+
+def type_on(privacy: PrivacyType, labels: Iterable[Any]) -> PrivacyType:
+    """The same promise among some of the secrets."""
+    return PrivacyType(privacy.space.restrict(labels), epsilon=privacy.epsilon, alpha=privacy.alpha)
 
 
 def member_of(mechanism: Any, privacy: PrivacyType) -> Channel:
@@ -245,7 +250,7 @@ def integer_rays(corner: Vertices) -> Array:
 
 
 @lru_cache(maxsize=64)
-def float_rays(corner: Vertices) -> NDArray[np.float64]:
+def float_rays(corner: Vertices) -> Floats:
     """The rays of any type in floats, one row each, the largest entry 1."""
     exact_type = is_exact(corner.rays)
     return np.ascontiguousarray(floats(corner.rays) if exact_type else rays_of(corner).floats.T)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
@@ -24,7 +23,7 @@ from sfumato.design.universal.prior_sets import PriorSet
 from sfumato.design.universal.question import Question, exact_product
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.measures.uncertainty import posterior_loss
-from sfumato.numbers import Array, floats, object_array
+from sfumato.numbers import Array, Floats, floats, object_array
 
 _ROUNDS = 8  # One start has at most so many rounds; most end after two or three.
 _VISIBLE_REGRET = 1e-7  # Below this regret, in units of the largest loss, floats have seen nothing.
@@ -36,7 +35,7 @@ class RegretSearch:
     """What was found: the largest regret in floats (in units of the largest loss), where, and from how many starts."""
 
     regret: float
-    weights: NDArray[np.float64]
+    weights: Floats
     starts: int
 
 
@@ -74,10 +73,7 @@ def search(
     return RegretSearch(best.regret, best.weights, starts if best.regret <= enough else best.starts)
 
 
-_Floats = NDArray[np.float64]
-
-
-def _answer(pieces: _Floats, spent: _Floats, generators: _Floats, among: PriorSet, point: _Floats) -> _Floats:
+def _answer(pieces: Floats, spent: Floats, generators: Floats, among: PriorSet, point: Floats) -> Floats:
     """The worst prior against a mechanism that spends so much at each secret; in a set with limits, the way there.
 
     Coordinates are scaled so that every generator has total 1; limits are kept by going only as far as they allow.
@@ -88,7 +84,7 @@ def _answer(pieces: _Floats, spent: _Floats, generators: _Floats, among: PriorSe
     return _towards(goal, point, among)
 
 
-def _towards(goal: _Floats, start: _Floats, among: PriorSet) -> _Floats:
+def _towards(goal: Floats, start: Floats, among: PriorSet) -> Floats:
     """The point nearest to the goal on the way from a member of a set, as far as its limits allow."""
     if not len(among.limits):
         return goal
@@ -99,14 +95,14 @@ def _towards(goal: _Floats, start: _Floats, among: PriorSet) -> _Floats:
     return np.asarray(start + min(1.0, float(reach)) * (goal - start))
 
 
-def float_pieces(question: Question, channel: Channel, among: PriorSet) -> NDArray[np.float64]:
+def float_pieces(question: Question, channel: Channel, among: PriorSet) -> Floats:
     """Loss of each action at each output in floats, linear in the coordinates of priors; units of the largest loss."""
     matrix = floats(channel.matrix)
     table = matrix[:, matrix.any(axis=0)].T[:, None, :] * question.float_table[None, :, :]
     return np.ascontiguousarray(table if among.everything else table @ among.generators.astype(np.float64))
 
 
-def _starts(among: PriorSet, starts: int, seed: int, question: Question) -> Iterator[NDArray[np.float64]]:
+def _starts(among: PriorSet, starts: int, seed: int, question: Question) -> Iterator[Floats]:
     """Coordinates of priors: even, then random with few and with many secrets, the weights far apart."""
     size = among.generators.shape[1]
     relevant = question.relevant if among.everything else np.arange(size)
@@ -123,7 +119,7 @@ def _starts(among: PriorSet, starts: int, seed: int, question: Question) -> Iter
         yield _towards(point / point.sum(), inside, among)
 
 
-def inner_point(among: PriorSet) -> NDArray[np.float64]:
+def inner_point(among: PriorSet) -> Floats:
     """A point that satisfies the limits: the centre of a ball, or where the tightest of them is least tight."""
     size = among.generators.shape[1]
     if not len(among.limits):
@@ -159,7 +155,7 @@ def refute(
 
 
 def verified(
-    question: Question, channel: Channel, among: PriorSet, program: LeastLoss, weights: NDArray[np.float64]
+    question: Question, channel: Channel, among: PriorSet, program: LeastLoss, weights: Floats
 ) -> Better | None:
     """The counter-example at a prior near the given one, if exact arithmetic confirms it."""
     for grid in _GRIDS:
@@ -175,9 +171,7 @@ def verified(
     return None
 
 
-def _best_mechanism(
-    question: Question, program: LeastLoss, prior: Prior, integers: Array, weights: NDArray[np.float64]
-) -> Channel:
+def _best_mechanism(question: Question, program: LeastLoss, prior: Prior, integers: Array, weights: Floats) -> Channel:
     """Exact by rays where these are few and rational, else designed and proved."""
     if Opponent(program).by_rays and question.exact:
         least = program.approximate(np.asarray(weights / weights.sum())[None, :])

@@ -13,7 +13,6 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arguments import integer
 from sfumato.channels.channel import Channel
@@ -35,7 +34,16 @@ from sfumato.design.universal.question import (
 from sfumato.design.universal.theorems import theorem
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Array, common_denominator, float_above, fractions, from_flint, object_array, to_flint
+from sfumato.numbers import (
+    Array,
+    Floats,
+    common_denominator,
+    float_above,
+    fractions,
+    from_flint,
+    object_array,
+    to_flint,
+)
 from sfumato.privacy.type import PrivacyType
 
 
@@ -100,7 +108,7 @@ class LossCells:
     priors: Array
 
 
-def float_priors(priors: Array) -> NDArray[np.float64]:
+def float_priors(priors: Array) -> Floats:
     """Integer priors (rows) divided by their totals: rounded quotients, right to a few units in the last place."""
     if priors.dtype == object:  # integers that may be beyond the range of floats
         totals = [sum(row) for row in priors]
@@ -163,7 +171,7 @@ class _Own:
         return Fraction(int(self.numerators[i]), self.denominator * int(self.totals[i]))
 
     @property
-    def floats(self) -> NDArray[np.float64]:
+    def floats(self) -> Floats:
         """In units of the largest loss."""
         if object in (self.numerators.dtype, self.totals.dtype):
             return np.array([float(self.at(i) / self.largest) for i in range(len(self.totals))])
@@ -207,7 +215,7 @@ def _passes_rays(question: Question, cells: LossCells) -> bool:
     return bool((left <= right * scales[None, :]).all())
 
 
-def _regrets_above(question: Question, own: _Own, least: Least) -> NDArray[np.float64]:
+def _regrets_above(question: Question, own: _Own, least: Least) -> Floats:
     """Bounds on the regret at each prior in floats, from above."""
     high, low = own.floats + 4 * MARGIN, np.maximum(least.bounds, 0.0)
     if not question.relative:

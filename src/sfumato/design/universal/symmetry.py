@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.design.universal.question import Question
 from sfumato.errors import NotSupported
-from sfumato.numbers import Array
+from sfumato.numbers import Array, Integers
 from sfumato.spaces.isometries import isometries
 
 _MOST_LIMITS = 60  # The region of priors has so many inequalities: any of them are enough, many make it small.
@@ -25,7 +24,7 @@ _LARGEST_GROUP = 6000
 class RaySymmetry:
     """Permutations of secrets (rows), the orbit of each ray, and inequalities of a region of priors."""
 
-    permutations: NDArray[np.int64]
+    permutations: Integers
     orbits: tuple[tuple[int, ...], ...]
     limits: Array
 
@@ -44,7 +43,7 @@ def symmetry_of(question: Question) -> RaySymmetry:
     return RaySymmetry(group, _orbits(question, group), _region(group))
 
 
-def _orbits(question: Question, group: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
+def _orbits(question: Question, group: Integers) -> tuple[tuple[int, ...], ...]:
     """Rays that isometries turn into each other; heights tell rays apart exactly."""
     heights = question.corner.coefficients
     place = {(row - row[0]).tobytes(): i for i, row in enumerate(heights)}
@@ -58,7 +57,7 @@ def _orbits(question: Question, group: NDArray[np.int64]) -> tuple[tuple[int, ..
     return tuple(tuple(orbit) for orbit in members.values())
 
 
-def _region(group: NDArray[np.int64]) -> Array:
+def _region(group: Integers) -> Array:
     """u·π ≥ u·π_g for a u without symmetry, those g first that move least."""
     n = group.shape[1]
     weights = np.array([(k * (k + 1) // 2 + 1) ** 2 for k in range(n, 0, -1)], dtype=object)

@@ -18,7 +18,7 @@ from sfumato.channels.channel import Channel
 from sfumato.channels.composition import restrict
 from sfumato.design.universal.ideal import rounded_by, rounded_sides, rounding_regret
 from sfumato.design.universal.prior_sets import primitive
-from sfumato.design.universal.question import Question, merged_columns, pose
+from sfumato.design.universal.question import Question, merged_columns, pose, type_on
 from sfumato.losses.classes import is_single_crossing
 from sfumato.losses.loss import Loss, restrict_loss
 from sfumato.numbers import Array, at_most, common_denominator, fractions, is_exact
@@ -123,9 +123,8 @@ def _lifted(question: Question, channel: Channel) -> OptimalityGround | None:
     if question.relative or not 2 <= len(relevant) < len(channel.secrets):
         return None
     labels = [channel.secrets[x] for x in relevant]
-    privacy = question.privacy
-    smaller = PrivacyType(privacy.space.restrict(labels), epsilon=privacy.epsilon, alpha=privacy.alpha)
-    below = theorem(pose(restrict_loss(question.loss, labels), smaller), restrict(channel, labels))
+    smaller = pose(restrict_loss(question.loss, labels), type_on(question.privacy, labels))
+    below = theorem(smaller, restrict(channel, labels))
     if below is None:
         return None
     shape = f"actions differ at {len(labels)} of {len(channel.secrets)} secrets only"

@@ -12,7 +12,7 @@ from sfumato.channels.channel import Channel
 from sfumato.channels.composition import choice, restrict
 from sfumato.channels.prior import secrets_of
 from sfumato.design.universal.optimality import is_universally_optimal
-from sfumato.design.universal.question import member_of, type_of
+from sfumato.design.universal.question import member_of, type_of, type_on
 from sfumato.design.universal.theorems import OptimalityGround
 from sfumato.errors import InvalidInput, expect, shown
 from sfumato.labels import in_order
@@ -65,10 +65,7 @@ class UtilitySet:
     def restricted(self, secrets: Iterable[Any]) -> UtilitySet:
         """The utility set of M↓X′ in the type on X′."""
         labels = restrict(self.channel, secrets).secrets
-        smaller = PrivacyType(
-            self.privacy.space.restrict(labels), epsilon=self.privacy.epsilon, alpha=self.privacy.alpha
-        )
-        return UtilitySet(restrict(self.channel, labels), smaller)
+        return UtilitySet(restrict(self.channel, labels), type_on(self.privacy, labels))
 
     def lifted(self, loss: Loss, **options: Any) -> Verdict:
         """Whether ℓ↑X is a member, for a loss on some of the secrets: it is if ℓ is in the restricted set.

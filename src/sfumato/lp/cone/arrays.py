@@ -22,6 +22,7 @@ from sfumato.lp.cone.arrays_backend import arrays_on
 from sfumato.lp.cone.arrays_iterate import ArraysIterate
 from sfumato.lp.cone.arrays_links import scaled
 from sfumato.lp.cone.program import (
+    SMALLEST_SCALE,
     ColumnProgram,
     ColumnSolution,
     Ending,
@@ -39,7 +40,6 @@ _PATIENCE = 25  # Iterations in which gap and excess must fall by a tenth, or ro
 _LATE = 1e-2  # Below this gap the method does not recover from rounding errors any more.
 _MISSED = 1e-9  # An excess over a limit, relative to its level or its average sum, that is taken for a rounding error.
 _BEYOND = 1e-6  # By so much, relatively, a lower bound must exceed any possible value to prove that there is no point.
-_SMALLEST_SCALE = 1e-6  # Relative gaps are not measured against values below this part of the costs.
 
 
 def solve_batched(
@@ -113,7 +113,7 @@ class _Search:
         if excess:
             most = float(np.concatenate(excess).max())
             self.ceiling, size = self.ceiling + most, size + abs(most)
-        self.smallest_value = _SMALLEST_SCALE * size if size else 1.0
+        self.smallest_value = SMALLEST_SCALE * size if size else 1.0
 
     def relative(self, value: float, bound: float) -> float:
         """The relative gap."""

@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
-from sfumato.errors import InvalidInput, MissingExtra, keyword, shown
+from sfumato.errors import InvalidInput, keyword, needs, shown
 from sfumato.memory import room
 
 _NUMPY_CHUNK = 2**24  # A few arrays over pairs of so many bytes fit into the cache.
 _DEVICE_SHARE = 0.94  # This part of the memory that is free on a device may be used.
 # The drivers of NVIDIA's GPUs, where torch loads them from.
 _DRIVERS = {"linux": "libcuda.so.1", "win32": "nvcuda.dll"}
+_SHIFT = 2.0**-50  # What is added to a diagonal of 1 first.
 _TORCH_CHUNK = 2**32  # Arrays of so many bytes fill a device and are small beside its memory.
 
 
@@ -84,6 +85,22 @@ class Arrays:
             return np.linalg.cholesky(matrix)
         except np.linalg.LinAlgError:
             return None
+
+    def scaled_root(self, matrix: Any) -> tuple[Any | None, Any]:
+        """The lower Cholesky factor of a matrix whose diagonal is made 1, and what rows and columns were scaled by.
+
+        Where rounding has left no factor, something is added to the diagonal, and more of it until there is one.
+        """
+        diagonal = self.module.diagonal(matrix)
+        scale = 1.0 / self.module.sqrt(self.module.where(diagonal > 0, diagonal, 1.0))
+        matrix = matrix * scale[:, None] * scale
+        every = self.integers(np.arange(len(matrix)))
+        shift, root = 0.0, self.root(matrix)
+        while root is None and shift < 1:
+            shift = max(8 * shift, _SHIFT)
+            matrix[every, every] = 1.0 + shift
+            root = self.root(matrix)
+        return root, scale
 
     def solve(self, root: Any, right: Any) -> Any:
         """The solution for one right-hand side, from the Cholesky factor."""
@@ -180,10 +197,8 @@ def arrays_on(device: str | None) -> Arrays:
     """
     if device is None:
         return Arrays()
-    try:
+    with needs("gpu", "torch"):
         torch = import_module("torch")
-    except ImportError:
-        raise MissingExtra("gpu", "torch") from None
     try:
         place = torch.device(device)
     except (RuntimeError, TypeError):

@@ -39,7 +39,6 @@ _REFINEMENTS, _BALANCED = 3, 1e-12
 _DOUBLE_TARGETS = True  # Whether targets are in double precision where there is memory for them.
 _SMALLEST_COLUMN = 1e-4  # The least weight of a column, relative to the largest.
 _HALVINGS = 6  # Halvings before a step is given up.
-_SHIFT = 2.0**-50  # What is added to the diagonal when the matrix of the links has lost its definiteness.
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,19 +236,10 @@ class ArraysIterate:
             factor = self.cone.factor(self.r[part], self.lam[part], self.adjoint[part], self.z[part])
             link += self.cone.gram(factor, self.r[part], self.parts, low, high)
             self.factors.append(factor)
-        every = self.arrays.integers(np.arange(len(self.pi)))
-        where = every[self.links.rows :]
+        where = self.arrays.integers(np.arange(self.links.rows, len(self.pi)))
         link[where, where] += self.v / self.u
-        diagonal = self.xp.diagonal(link)
-        scale = 1.0 / self.xp.sqrt(self.xp.where(diagonal > 0, diagonal, 1.0))
-        link = link * scale[:, None] * scale
-        shift, root = 0.0, self.arrays.root(link)
-        while root is None and shift < 1:
-            shift = max(8 * shift, _SHIFT)
-            link[every, every] = 1.0 + shift
-            root = self.arrays.root(link)
-        self.link = root, scale
-        return root is not None
+        self.link = self.arrays.scaled_root(link)
+        return self.link[0] is not None
 
     def predict(self) -> bool:
         """Find the direction to the optimum itself, all targets zero."""

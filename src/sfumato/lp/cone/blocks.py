@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sfumato.errors import InvalidInput, expect, keyword, shown
-from sfumato.lp.cone.program import ColumnProgram, Ending, checked_cost
+from sfumato.lp.cone.program import SMALLEST_SCALE, ColumnProgram, Ending, checked_cost
 from sfumato.lp.cone.second_order import smallest
 from sfumato.numbers import Floats, array, floats
 
@@ -80,6 +80,11 @@ class BlockProgram:
     def shape(self) -> tuple[int, int]:
         """Number of rows and of columns."""
         return self.cost.shape[0], self.cost.shape[1]
+
+    @property
+    def smallest_value(self) -> float:
+        """A millionth of the costs: relative gaps are not measured against values smaller than that."""
+        return SMALLEST_SCALE * float(self.totals @ -self.least(-np.abs(self.cost))) or 1.0
 
     def least(self, table: Floats) -> Floats:
         """For each sum the largest price p with Aᵀp ≤ table in its rows, whatever the column."""

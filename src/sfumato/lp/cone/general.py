@@ -30,8 +30,6 @@ from sfumato.watch import Watch, watch_of
 _MOST_ITERATIONS = 400
 # A relative error of sums up to this one is taken for rounding.
 _BALANCED = 1e-9
-# Relative gaps are not measured against values smaller than this part of the costs.
-_SMALLEST_SCALE = 1e-6
 # With fewer forms times columns than this, a GPU takes longer to be asked than a processor to answer.
 _WORTH_A_GPU = 2_000_000
 _TUNING = Tuning(correctors=4)
@@ -120,7 +118,7 @@ class _Best:
         self.value, self.bound = np.inf, -np.inf
         self.point: Kept | None = None
         self.duals: Kept = self.method.kept()
-        self.smallest = _SMALLEST_SCALE * float(program.totals @ -program.least(-np.abs(program.cost))) or 1.0
+        self.smallest = program.smallest_value
         self._remember()
 
     def _remember(self) -> float:

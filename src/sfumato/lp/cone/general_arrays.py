@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.arrays_tridiagonal import Tridiagonal, block_rows
 from sfumato.lp.cone.blocks import BlockProgram
@@ -23,8 +21,6 @@ from sfumato.watch import Watch
 _KEPT, _PASSING = 18, 12
 # A strip is this part of what one temporary array may have: a pass has several.
 _STRIP = 4
-# What is added to the diagonal of the links, made 1, when rounding has left no factor; it grows until there is one.
-_SHIFT, _GROWTH = 2.0**-50, 8.0
 _SMALLER = ("fewer columns", "a coarser lattice")
 
 
@@ -61,16 +57,8 @@ class ArraysBlockIterate(BlockIterate):
         diagonal = xp.diagonal(link)
         if not bool((xp.isfinite(diagonal) & (diagonal > 0)).all()):
             return False
-        scale = 1.0 / diagonal**0.5
-        link = link * scale[:, None] * scale
-        every = self.arrays.integers(np.arange(len(link)))
-        shift, root = 0.0, self.arrays.root(link)
-        while root is None and shift < 1:
-            shift = max(_GROWTH * shift, _SHIFT)
-            link[every, every] = 1.0 + shift
-            root = self.arrays.root(link)
-        self.link = root, scale
-        return root is not None
+        self.link = self.arrays.scaled_root(link)
+        return self.link[0] is not None
 
     def _link_solution(self, lack: Floats) -> Floats:
         root, scale = self.link

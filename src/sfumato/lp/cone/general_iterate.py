@@ -60,7 +60,10 @@ class BlockIterate:
 
     def __init__(self, program: BlockProgram, watch: Watch, arrays: Arrays | None = None) -> None:
         self.order = _narrow_order(program)
-        self.program = program = _reordered(program, self.order)
+        blocks = tuple(tuple(csr_array(matrix[:, self.order]) for matrix in block) for block in program.blocks)
+        self.program = program = BlockProgram(
+            program.cost[self.order], blocks, program.sums[:, self.order], program.totals, program.inside[self.order]
+        )
         self.watch, self.arrays = watch, arrays or Arrays()
         self.floor = program.least(program.cost)
         cost = program.cost - (program.sums.T @ self.floor)[:, None]
@@ -276,8 +279,3 @@ def _narrow_order(program: BlockProgram) -> Integers:
     place = np.argsort(order)
     narrower = np.abs(place[one] - place[other]).max(initial=0) < np.abs(one - other).max(initial=0)
     return order if narrower else np.arange(n)
-
-
-def _reordered(program: BlockProgram, order: Integers) -> BlockProgram:
-    blocks = tuple(tuple(csr_array(matrix[:, order]) for matrix in block) for block in program.blocks)
-    return BlockProgram(program.cost[order], blocks, program.sums[:, order], program.totals, program.inside[order])

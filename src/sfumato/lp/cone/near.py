@@ -220,8 +220,10 @@ class _ReachSearch:
         if self.settle or ended is not Ending.REACHED:  # a rough run says how far it has come by its own measure
             settled = self.accepted or min((run.settled() for run in runs), key=lambda one: one.value)
             value = settled.value
+        # for a similar program: beyond prices, and further where they have been held back
+        further = np.where(self._short(prices), self._longer(prices), self._reach(prices))
         return PeakSolution(
-            lambda: settled or method.settled(), prices, self._next_reach(prices), value, bound,
+            lambda: settled or method.settled(), prices, further, value, bound,
             method.relative(value, bound), len(method.layout.rows), self.run.iterations, self.run.seconds, ended,
         )  # fmt: skip
 
@@ -314,10 +316,6 @@ class _ReachSearch:
 
     def _longer(self, prices: Floats) -> Floats:
         return np.maximum(self._reach(prices), self.floor + _HELD_MARGIN * (self.reach - self.floor))
-
-    def _next_reach(self, prices: Floats) -> Floats:
-        """For a similar program: beyond prices, and further where they have been held back."""
-        return np.where(self._short(prices), self._longer(prices), self._reach(prices))
 
     def _settles(self, method: NearIterate, bound: float) -> bool:
         """Whether little is lost when all bounds are kept; if not, rows that have to be moved far get more peaks."""

@@ -26,7 +26,8 @@ _LARGEST_COST = 1e250  # Sums of all costs have to stay floats.
 SMALLER_PROBLEMS = ("fewer outputs", "the first-order solver, which needs no factors", "a coarser space")
 """What fits where factors of all columns do not."""
 
-_SMALLEST_SCALE = 1e-6  # Relative gaps are not measured against values below this part of the costs.
+SMALLEST_SCALE = 1e-6
+"""Relative gaps are not measured against values below this part of the costs."""
 
 
 class Ending(StrEnum):
@@ -281,7 +282,7 @@ def relative_gap(value: float, bound: float, smallest: float) -> float:
 
 def smallest_value(cost: Floats) -> float:
     """A millionth of the costs: relative gaps are not measured against values smaller than that."""
-    return _SMALLEST_SCALE * float(np.abs(cost).max(axis=1).sum())
+    return SMALLEST_SCALE * float(np.abs(cost).max(axis=1).sum())
 
 
 def checked_program(program: Any, tolerance: float, time_limit: float | Watch | None) -> ColumnProgram:

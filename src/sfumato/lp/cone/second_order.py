@@ -15,42 +15,37 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sfumato.numbers import Floats
 
-
-def inner(x: Floats, y: Floats) -> Floats:
+def inner(x: Any, y: Any) -> Any:
     """x·y of each pair of vectors."""
-    result: Floats = x[0] * y[0]
+    result = x[0] * y[0]
     for left, right in zip(x[1:], y[1:], strict=True):
         result = result + left * right
     return result
 
 
-def _root(x: Floats) -> Any:
+def _root(x: Any) -> Any:
     """√x, as both modules spell it."""
     return x**0.5
 
 
-def _radius(x: Floats) -> Floats:
+def _radius(x: Any) -> Any:
     """‖u‖ of each vector (t, u)."""
-    result: Floats = _root(inner(x[1:], x[1:])) if len(x) > 1 else x[0] * 0.0
-    return result
+    return _root(inner(x[1:], x[1:])) if len(x) > 1 else x[0] * 0.0
 
 
-def smallest(x: Floats) -> Floats:
+def smallest(x: Any) -> Any:
     """The smaller eigenvalue t − ‖u‖: positive inside the cone, 0 on its boundary."""
-    result: Floats = x[0] - _radius(x)
-    return result
+    return x[0] - _radius(x)
 
 
-def _determinant(x: Floats) -> Floats:
+def _determinant(x: Any) -> Any:
     """t² − ‖u‖², the product of the eigenvalues."""
     radius = _radius(x)
-    result: Floats = (x[0] - radius) * (x[0] + radius)
-    return result
+    return (x[0] - radius) * (x[0] + radius)
 
 
-def product(x: Floats, y: Floats) -> Floats:
+def product(x: Any, y: Any) -> Any:
     """x ∘ y.
 
     Examples
@@ -59,12 +54,12 @@ def product(x: Floats, y: Floats) -> Floats:
     >>> product(np.array([2.0, 1.0]), np.array([3.0, -1.0])).tolist()
     [5.0, 1.0]
     """
-    result: Floats = x[0] * y + y[0] * x
+    result = x[0] * y + y[0] * x
     result[0] = inner(x, y)
     return result
 
 
-def quotient(x: Floats, y: Floats) -> Floats:
+def quotient(x: Any, y: Any) -> Any:
     """The vector q with x ∘ q = y, for x inside the cone.
 
     Examples
@@ -76,19 +71,19 @@ def quotient(x: Floats, y: Floats) -> Floats:
     if len(x) == 1:
         return y / x
     first = (x[0] * y[0] - inner(x[1:], y[1:])) / _determinant(x)
-    result: Floats = (y - first * x) / x[0]
+    result = (y - first * x) / x[0]
     result[0] = first
     return result
 
 
-def inverse(x: Floats) -> Floats:
+def inverse(x: Any) -> Any:
     """The vector q with x ∘ q = e, for x inside the cone."""
-    result: Floats = -x / _determinant(x)
+    result = -x / _determinant(x)
     result[0] = -result[0]
     return result
 
 
-def clipped(x: Floats, least: Floats, most: Floats) -> Floats:
+def clipped(x: Any, least: Any, most: Any) -> Any:
     """The nearest vector whose eigenvalues lie between ``least`` and ``most``.
 
     Examples
@@ -101,12 +96,12 @@ def clipped(x: Floats, least: Floats, most: Floats) -> Floats:
         return x.clip(least, most)
     radius = _radius(x)
     low, high = (x[0] - radius).clip(least, most), (x[0] + radius).clip(least, most)
-    result: Floats = x * (0.5 * (high - low) / (radius + (radius == 0)))
+    result = x * (0.5 * (high - low) / (radius + (radius == 0)))
     result[0] = 0.5 * (high + low)
     return result
 
 
-def reach(x: Floats, change: Floats) -> Floats:
+def reach(x: Any, change: Any) -> Any:
     """1/α for the largest α with x + α change in the cone, x inside; not positive where every α will do.
 
     The eigenvalues of change, seen from x, are those of the vector a below; the smaller one decides.
@@ -118,41 +113,39 @@ def reach(x: Floats, change: Floats) -> Floats:
     2.0
     """
     if len(x) == 1:
-        alone: Floats = -change[0] / x[0]
-        return alone
+        return -change[0] / x[0]
     root = _root(_determinant(x))
     unit = x / root
     first = unit[0] * change[0] - inner(unit[1:], change[1:])
     rest = change[1:] - ((first + change[0]) / (1.0 + unit[0])) * unit[1:]
-    result: Floats = (_root(inner(rest, rest)) - first) / root
-    return result
+    return (_root(inner(rest, rest)) - first) / root
 
 
 class Scaling(NamedTuple):
     """W = η (2 a aᵀ − J), with a the square root of the axis w of determinant 1, and J = diag(1, −1, …, −1)."""
 
-    size: Floats
-    axis: Floats
+    size: Any
+    axis: Any
 
-    def times(self, x: Floats) -> Floats:
+    def times(self, x: Any) -> Any:
         """W x."""
         return self._turned(x, 1.0) * self.size
 
-    def divided(self, x: Floats) -> Floats:
+    def divided(self, x: Any) -> Any:
         """W⁻¹ x."""
         return self._turned(x, -1.0) / self.size
 
-    def _turned(self, x: Floats, sign: float) -> Floats:
+    def _turned(self, x: Any, sign: float) -> Any:
         """W x / η for sign 1, η W⁻¹ x for sign −1: they differ in the sign of w₁."""
         if len(x) == 1:
             return x
         first = self.axis[0]
         along = inner(self.axis[1:], x[1:])
-        result: Floats = x + (sign * x[0] + along / (1.0 + first)) * self.axis
+        result = x + (sign * x[0] + along / (1.0 + first)) * self.axis
         result[0] = first * x[0] + sign * along
         return result
 
-    def inverse_squares(self) -> list[Floats]:
+    def inverse_squares(self) -> list[Any]:
         """The entries (i, j), i ≤ j, row by row, of W⁻² = η⁻² (2 Jw (Jw)ᵀ − J)."""
         w = self.axis / self.size
         if len(w) == 1:
@@ -162,7 +155,7 @@ class Scaling(NamedTuple):
         return [2.0 * w[i] * w[j] + (i == j) * (below if i else -below) for i in range(d) for j in range(i, d)]
 
 
-def scaling(s: Floats, z: Floats) -> Scaling:
+def scaling(s: Any, z: Any) -> Scaling:
     """The scaling W of Nesterov and Todd with W z = W⁻¹ s, for s and z inside the cone."""
     if len(s) == 1:
         return Scaling(_root(s[0] / z[0]), s * 0.0 + 1.0)

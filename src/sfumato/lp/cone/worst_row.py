@@ -75,7 +75,8 @@ def solve_worst_row(program: ColumnProgram, *, tolerance: float = 1e-3, levels: 
             best = value
             method.remember()
         gap = method.relative(value, bound)
-        settled = ordered.size and gap < 1 and _between(ordered, bound * _SPARE, value) == 0
+        first, behind = np.searchsorted(ordered, [bound * _SPARE, value * (1 + _ROUNDED)])
+        settled = ordered.size and gap < 1 and first == behind
         return gap, Ending.REACHED if gap <= tolerance or settled else None
 
     ended = run.until(method.iterate, judged)
@@ -86,11 +87,6 @@ def solve_worst_row(program: ColumnProgram, *, tolerance: float = 1e-3, levels: 
     gap = method.relative(best, bound)
     return ColumnSolution(method.matrix(), method.multipliers(), best, bound, gap, run.iterations, run.seconds,
                           Ending.REACHED if gap <= tolerance else ended, (method.limit_prices(),))  # fmt: skip
-
-
-def _between(ordered: Floats, low: float, high: float) -> int:
-    """How many of some numbers in order lie in an interval."""
-    return int(np.searchsorted(ordered, high * (1 + _ROUNDED)) - np.searchsorted(ordered, low))
 
 
 def _only_limit(program: ColumnProgram) -> Limit:

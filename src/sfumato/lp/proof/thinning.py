@@ -66,38 +66,27 @@ def thinned(program: ColumnProgram, solution: ColumnSolution, spare: float) -> K
     cost = program.cost
     for limit, price in zip(program.limits, solution.prices, strict=True):
         cost = cost + limit.weighted(price)
-    columns = _Columns(program, np.ascontiguousarray(solution.multipliers), np.ascontiguousarray(cost))
-    return columns.thinned(spare / program.shape[0])
+    multipliers, cost = np.ascontiguousarray(solution.multipliers), np.ascontiguousarray(cost)
+    (n, m), classes = program.shape, program.row_classes
+    order = np.argsort(program.first, kind="stable")
+    first, second = program.first[order], program.second[order]
+    starts, decay = np.searchsorted(first, np.arange(n + 1)), np.exp(-program.logs)[order]
+    pairs = order, starts, second, decay, _reversed(first, second, n)
+    wide = m if multipliers.size <= _ONE_THREAD else _COLUMNS
 
-
-class _Columns:
-    """The multipliers of a program, pairs in the order of their first rows."""
-
-    def __init__(self, program: ColumnProgram, multipliers: Floats, cost: Floats) -> None:
-        n = len(cost)
-        self.multipliers, self.cost = multipliers, cost
-        order = np.argsort(program.first, kind="stable")
-        first, second = program.first[order], program.second[order]
-        starts, decay = np.searchsorted(first, np.arange(n + 1)), np.exp(-program.logs)[order]
-        self.pairs = order, starts, second, decay, _reversed(first, second, n)
-        self.classes, self.count = program.row_classes, len(program.sizes)
-
-    def thinned(self, share: float) -> Kept:
-        """Every row may lose ``share`` beyond what costs nothing."""
-        least = np.min(self._over_columns(_least, self.classes, self.count), axis=0)
-        kept = self._over_columns(_kept, (least - share)[self.classes])
-        return Kept(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
-
-    def _over_columns(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def over_columns(work: Callable[..., Any], *arguments: Any) -> list[Any]:
         """What ``work`` says of a few columns at a time, on all cores."""
-        m = self.cost.shape[1]
-        wide = m if self.multipliers.size <= _ONE_THREAD else _COLUMNS
 
         def on_blocks(start: int, stop: int) -> list[Any]:
             edges = [(low, min(low + wide, m)) for low in range(start * wide, stop * wide, wide)]
-            return [work(self.multipliers, *edge, self.cost, *self.pairs, *arguments) for edge in edges]
+            return [work(multipliers, *edge, cost, *pairs, *arguments) for edge in edges]
 
         return [part for parts in on_threads(on_blocks, -(-m // wide)) for part in parts]
+
+    least = np.min(over_columns(_least, classes, len(program.sizes)), axis=0)
+    # every row may lose as much beyond what costs nothing
+    kept = over_columns(_kept, (least - spare / n)[classes])
+    return Kept(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
 
 
 def _reversed(first: Integers, second: Integers, n: int) -> Integers:

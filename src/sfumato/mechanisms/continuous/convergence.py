@@ -42,6 +42,7 @@ from sfumato.mechanisms.continuous.quadrature import Estimate, posterior_loss
 from sfumato.numbers import exp_bounds, told_apart, whole
 from sfumato.orders.transport import loss_lipschitz
 from sfumato.privacy.promise import rational_power
+from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Climb", "ClimbRung", "Gap", "climb", "laplace_gap", "smear_bound", "theorem_14_constant"]
@@ -85,12 +86,9 @@ def theorem_14_constant(mechanism: TruncatedLaplace) -> Fraction:
     Fraction(12, 1)
     """
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
-    length, privacy = mechanism.interval.length, mechanism.privacy
-    factor = None if privacy.alpha is None else rational_power(privacy.alpha, length)
-    if factor is None:
-        # a smaller e^{−ε(b−a)} makes c smaller, and a verdict on the bound the safer
-        factor = exp_bounds(-privacy.rate_bounds(128)[1] * length, 128)[0]
-    return 3 * length / (1 - factor) ** 2
+    length = mechanism.interval.length
+    # a smaller e^{−ε(b−a)} makes c smaller, and a verdict on the bound the safer
+    return 3 * length / (1 - _decay(mechanism.privacy, length)[0]) ** 2
 
 
 def smear_bound(mechanism: TruncatedLaplace, steps: int) -> Fraction:
@@ -110,14 +108,19 @@ def smear_bound(mechanism: TruncatedLaplace, steps: int) -> Fraction:
     """
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
     steps = whole(steps, "steps")
-    length, privacy = mechanism.interval.length, mechanism.privacy
-    factor = None if privacy.alpha is None else rational_power(privacy.alpha, length / steps)
-    low = high = factor
-    if low is None or high is None:
-        slow, fast = (rate * length / steps for rate in privacy.rate_bounds(128))
-        low, high = exp_bounds(-fast, 128)[0], exp_bounds(-slow, 128)[1]
+    length = mechanism.interval.length
+    low, high = _decay(mechanism.privacy, length / steps)
     curved = 4 * (1 - low) ** 2 / ((1 + low) * (1 + 3 * low))
     return length * min((1 - low) / (2 * (1 + low)), (Fraction(1, 2) + 2 * high) / steps, curved)
+
+
+def _decay(privacy: PrivacyType, length: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals around e^{−ε·length}, equal where it is one."""
+    factor = None if privacy.alpha is None else rational_power(privacy.alpha, length)
+    if factor is not None:
+        return factor, factor
+    slow, fast = privacy.rate_bounds(128)
+    return exp_bounds(-fast * length, 128)[0], exp_bounds(-slow * length, 128)[1]
 
 
 def laplace_gap(

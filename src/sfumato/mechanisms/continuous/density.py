@@ -112,8 +112,7 @@ class Density:
         self._set(interval, edges, error / total, None, name or default, function, cdf, total)
 
     def _set(self, *values: Any) -> None:
-        for field, value in zip(self.__dataclass_fields__, values, strict=True):
-            object.__setattr__(self, field, value)
+        vars(self).update(zip(self.__dataclass_fields__, values, strict=True))
 
     @classmethod
     def uniform(cls, interval: Ends = UNIT) -> Density:
@@ -193,20 +192,14 @@ def gather(density: Any, steps: int) -> Prior:
 
 def cell_masses(density: Density, steps: int) -> Array:
     """The probabilities of N equally long cells: rationals where the density is exact, else floats of sum 1."""
-    if density.weights is not None:
-        return _exact_masses(density.weights, steps)
+    if density.weights is not None:  # cumulative sums of a histogram at n/N are linear between those at its edges
+        sums = np.concatenate([[Fraction(0)], np.cumsum(density.weights)])
+        cell, part = np.divmod(np.arange(steps + 1) * len(density.weights), steps)
+        padded = np.concatenate([density.weights, [Fraction(0)]])
+        at = sums[cell] + padded[cell] * np.array([Fraction(int(p), steps) for p in part], dtype=object)
+        return np.asarray(np.diff(at))
     masses = np.maximum(np.diff(density.cumulative(lattice_floats(steps, density.interval))), 0.0)
     return np.asarray(masses / masses.sum())
-
-
-def _exact_masses(weights: Array, steps: int) -> Array:
-    """Masses of N cells of a histogram with k cells: cumulative sums at n/N, linear between those at j/k."""
-    k = len(weights)
-    sums = np.concatenate([[Fraction(0)], np.cumsum(weights)])
-    whole, part = np.divmod(np.arange(steps + 1) * k, steps)
-    padded = np.concatenate([weights, [Fraction(0)]])
-    at = sums[whole] + padded[whole] * np.array([Fraction(int(p), steps) for p in part], dtype=object)
-    return np.asarray(np.diff(at))
 
 
 def _parts(pdf: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any] | None, tuple[float, ...], str]:

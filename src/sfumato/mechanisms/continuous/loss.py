@@ -81,14 +81,11 @@ class IntervalLoss:
         if kappa is not None and kappa < 0:
             raise InvalidLoss(f"a Lipschitz constant must not be negative, found {short(lipschitz)}")
         low, high = interval.ends
-        listed = (
-            float_array(items(given, what), what).ravel() for given, what in ((breaks, "breaks"), (offsets, "offsets"))
-        )
-        jumps, kinks = listed
+        jumps = float_array(items(breaks, "breaks"), "breaks").ravel()
+        kinks = float_array(items(offsets, "offsets"), "offsets").ravel()
         inside = np.unique(jumps[(low < jumps) & (jumps < high)])
         values = (value, interval, chosen, kappa, inside, tuple(kinks.tolist()), text(name, "the name of a loss"))
-        for field, content in zip(self.__dataclass_fields__, values, strict=True):
-            object.__setattr__(self, field, content)
+        vars(self).update(zip(self.__dataclass_fields__, values, strict=True))
 
     def __repr__(self) -> str:
         return f"IntervalLoss({self.name} on {self.interval})"

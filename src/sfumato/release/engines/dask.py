@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
-from sfumato.errors import MissingExtra, expect
+from sfumato.errors import expect, needs
 from sfumato.release.batches import BATCH
 from sfumato.release.engines.job import (
     CHECK_SCHEMA,
@@ -36,10 +36,8 @@ def release_dask(
     As on Spark (:func:`sfumato.release.engines.spark.release_spark`): without a key it is written to ``target``, a
     folder of Parquet files, once; with ``key`` and ``row_id`` it may stay lazy.
     """
-    try:
+    with needs("dask", "dask"):
         import dask.dataframe as dd
-    except ImportError as error:
-        raise MissingExtra("dask", "dask") from error
     frame = expect(frame, dd.DataFrame, "a dataframe of Dask")
     job = job_of(mechanism, terms_of(column, keywords), target)
     order_after(list(frame.columns), job.work())

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
-from sfumato.errors import InvalidInput, MissingExtra, NotSupported, SfumatoError, expect
+from sfumato.errors import InvalidInput, NotSupported, SfumatoError, expect, needs
 from sfumato.release.engines.job import CHECK_SCHEMA, MARKS, Job, fingerprint_of, job_of, refuse_changed, written_once
 from sfumato.release.geometry import refuse_geometry_types
 from sfumato.release.tables import released_schema
@@ -36,11 +36,9 @@ def release_spark(
     Parameters are those of :class:`~sfumato.release.terms.Terms`; ``most_moved`` is a share of each partition, since a
     worker knows no other rows.
     """
-    try:
+    with needs("spark", "pyspark"):
         from pyspark.sql import DataFrame
         from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-    except ImportError as error:
-        raise MissingExtra("spark", "pyspark") from error
     frame = expect(frame, DataFrame, "a frame of Spark")
     job = job_of(mechanism, terms_of(column, keywords), target)
     refuse_geometry_types({field.name: field.dataType.typeName() for field in frame.schema.fields}, job.work())
