@@ -1,7 +1,7 @@
 """The Kantorovich distance of the hypers of G_N and of the pixelated Laplace mechanism, T = 4N.
 
 ``line_hyper_distance`` sorts posterior means. Beside it: one transport program over all pairs of posteriors in
-HiGHS (``scipy.optimize.linprog``), its costs from one table of cumulative sums, and ``sfumato.hyper_distance``,
+HiGHS (``scipy.optimize.linprog``), its costs from one table of cumulative sums, and ``sfumato.orders.hyper_distance``,
 which solves a program for each pair first. A second table has expected losses of the Laplace mechanism beside plain
 midpoint sums of the same integral.
 """
@@ -57,7 +57,7 @@ def _distances() -> None:
         general: object = "—"
         if steps <= MOST_FOR_THE_GENERAL_CASE:
             space = lattice_space(steps)
-            call = lambda first=first, second=second, space=space: sf.hyper_distance(first, second, space)  # noqa: E731
+            call = lambda first=first, second=second, space=space: sf.orders.hyper_distance(first, second, space)  # noqa: E731
             general = measure(call, repeats=0).first
         table.add(
             steps,

@@ -165,7 +165,7 @@ def checked(answer: Any, space: sf.FiniteSpace, privacy: sf.PrivacyType) -> tupl
     if isinstance(answer, NoResult):
         return str(answer), "—"
     seconds, matrix = answer
-    channel = sf.normalise(np.maximum(matrix, 0.0))
+    channel = sf.channels.normalise(np.maximum(matrix, 0.0))
     verdict = sf.satisfies(sf.Channel(space, channel), privacy)
     return seconds, f"{verdict.outcome}, needs ε = {sf.smallest_epsilon(sf.Channel(space, channel), space):.3g}"
 

@@ -49,7 +49,7 @@ def _row(n: int, predicate: predicates.Predicate, *, delta: bool) -> tuple[Any, 
     share: Any = "—"
     if delta:
         channel = sf.Channel(space, matrix / matrix.sum(axis=1, keepdims=True), space.labels)
-        share = float(sf.smallest_delta(channel, space, epsilon=1).high - Fraction(DELTA))
+        share = float(sf.privacy.smallest_delta(channel, space, epsilon=1).high - Fraction(DELTA))
     return (
         whole,
         alone,

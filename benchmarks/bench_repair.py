@@ -34,7 +34,7 @@ def main() -> None:
             privacy = sf.PrivacyType(space, epsilon=epsilon)
             noiseless = sf.posterior_loss(prior, sf.Channel(space, matrix), loss)
             for kind, error, noisy in _noisy(matrix, rng):
-                repaired: list[sf.Repair] = []
+                repaired: list[sf.certify.Repair] = []
                 timing = measure(
                     lambda noisy=noisy, privacy=privacy, prior=prior, loss=loss, repaired=repaired: repaired.append(
                         sf.repair(noisy, privacy, prior=prior, loss=loss)

@@ -185,7 +185,7 @@ def never_a_table() -> None:
     least = least_seconds({"draw": lambda: pixels.draw(rows)}, 5)["draw"]
     table.add("truncated Laplace, 1001 secrets, 1000 pixels", ROWS / least / 1e6, built)
     word = sf.random_response(sf.PrivacyType(sf.discrete(26), epsilon=2))
-    words, built = timed(lambda: sampler(sf.product_mechanism(*[word] * 8)))
+    words, built = timed(lambda: sampler(sf.mechanisms.product_mechanism(*[word] * 8)))
     rows = rng.integers(0, 26, (ROWS // 8, 8))
     least = least_seconds({"draw": lambda: words.draw(rows)}, 5)["draw"]
     table.add("product of eight 26 × 26 tables", len(rows) / least / 1e6, built)

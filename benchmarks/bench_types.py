@@ -196,7 +196,7 @@ def cells(row: Row) -> tuple[Any, ...]:
 def by_sfumato(case: Case) -> Answer:
     """The call itself, from a new process on."""
     privacy = case.privacy
-    function: Callable[[sf.PrivacyType], Any] = getattr(sf, case.call)
+    function: Callable[[sf.PrivacyType], Any] = getattr(sf.types, case.call)
     start = perf_counter()
     result = function(privacy)
     first = perf_counter() - start
@@ -205,7 +205,7 @@ def by_sfumato(case: Case) -> Answer:
     seconds, before, peak = repeated(lambda: function(privacy), case.repeats)
     weights = None
     if case.call == "kernels":
-        found = sf.kernels(privacy)
+        found = sf.types.kernels(privacy)
         chosen = [found[i] for i in range(0, len(found), max(1, len(found) // SAMPLE))]
         start = perf_counter()
         for kernel in chosen:
@@ -291,7 +291,7 @@ def polytope_of(case: Case) -> Polytope:
                 row[1 + upper], row[1 + lower] = -1, factor
                 inequalities.append(tuple(row))
         return Polytope(((-1, *(1,) * n),), tuple(inequalities))
-    table = sf.privacy.rays.rays_of(sf.vertices(privacy)).integers
+    table = sf.privacy.rays.rays_of(sf.types.vertices(privacy)).integers
     rays = table.shape[1]
     return Polytope(
         tuple((-1, *map(int, row)) for row in table),
@@ -384,11 +384,11 @@ def estimate_table() -> None:
 
 def estimate_rates(n: int, samples: int, repeats: int) -> tuple[list[float], str]:
     privacy = sf.PrivacyType(sf.line(n), alpha="1/2")
-    sf.estimate_kernels(privacy, samples=1000, seed=1)
+    sf.types.estimate_kernels(privacy, samples=1000, seed=1)
     rates = []
     for _ in range(repeats):
         start = perf_counter()
-        found = sf.estimate_kernels(privacy, samples=samples, seed=1)
+        found = sf.types.estimate_kernels(privacy, samples=samples, seed=1)
         rates.append(samples / (perf_counter() - start))
     return rates, str(found)
 
@@ -400,8 +400,8 @@ def every_set_table() -> None:
     )
     for space in (sf.line(5), sf.discrete(4), sf.discrete(5)):
         privacy = sf.PrivacyType(space, alpha="1/2")
-        rays = np.stack([vertex.ray.astype(float) for vertex in sf.vertices(privacy)], axis=1)
-        own = measure(lambda privacy=privacy: sf.kernels(privacy), 5)
+        rays = np.stack([vertex.ray.astype(float) for vertex in sf.types.vertices(privacy)], axis=1)
+        own = measure(lambda privacy=privacy: sf.types.kernels(privacy), 5)
         other = measure(lambda rays=rays: every_set(rays), 0)
         table.add(space.name, every_set(rays), own.median, other.median, other.median / own.median)
     table.finish()

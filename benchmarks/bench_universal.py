@@ -70,7 +70,7 @@ def _cases() -> Iterator[tuple[str, float, Callable[[], Any]]]:
             m, bin(p.space), p
         )  # fmt: skip
     five = _alpha(sf.line(5))
-    channels = [kernel.channel for kernel in sf.kernels(five)]
+    channels = [kernel.channel for kernel in sf.types.kernels(five)]
     yield (
         "all 187 kernels of the 5-line, ℓ_bin",
         2.0,
@@ -98,7 +98,7 @@ def _cases() -> Iterator[tuple[str, float, Callable[[], Any]]]:
 
 def _golden() -> Iterator[tuple[str, sf.Loss, sf.PrivacyType]]:
     discrete3, discrete4, line4 = sf.discrete(3), sf.discrete(4), sf.line(4)
-    cycle, star, line5 = sf.cycle(4), sf.star(3), sf.line(5)
+    cycle, star, line5 = sf.cycle(4), sf.spaces.star(3), sf.line(5)
     yield "discrete(3), ½, ℓ_bin", bin(discrete3), _alpha(discrete3)
     yield "discrete(4), ½, ℓ_bin", bin(discrete4), _alpha(discrete4)
     yield "discrete(3), ¼, ℓ_bin", bin(discrete3), _alpha(discrete3, "1/4")

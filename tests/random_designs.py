@@ -101,7 +101,7 @@ def _cycle(draws: Draws) -> sf.FiniteSpace:
 
 
 def _star(draws: Draws) -> sf.FiniteSpace:
-    return sf.star(_size(draws) - 1 or 1)
+    return sf.spaces.star(_size(draws) - 1 or 1)
 
 
 def _hamming(draws: Draws) -> sf.FiniteSpace:

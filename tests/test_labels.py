@@ -61,7 +61,7 @@ def test_released_outputs_are_counted_by_label(library: str) -> None:
     response = sf.random_response(sf.PrivacyType(ABC, epsilon=1))
     assert output_counts(response, COUNTED[library](ROWS)).tolist() == [1, 1, 3]
     assert sf.frequencies(response, COUNTED[library](["c", "a", "c"])).counts.tolist() == [1, 0, 2]
-    for estimate in (sf.maximum_likelihood, sf.iterative_bayesian_update):
+    for estimate in (sf.release.maximum_likelihood, sf.release.iterative_bayesian_update):
         weights = estimate(response, COUNTED[library](ROWS * 100)).prior.weights
         assert weights[2] > 0.6 and weights[0] == pytest.approx(weights[1])
     with pytest.raises(Mismatch, match="'x' is not among"):

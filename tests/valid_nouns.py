@@ -60,7 +60,7 @@ def for_opendp() -> sf.Mechanism:
 
 
 def _seeded() -> SeededBits:
-    with warnings.catch_warnings(action="ignore", category=sf.InsecureSeed):
+    with warnings.catch_warnings(action="ignore", category=sf.draws.InsecureSeed):
         return SeededBits(1)
 
 
@@ -88,9 +88,9 @@ NOUNS: dict[str, Callable[[], Any]] = {
     "design": lambda: sf.design(noun("prior"), noun("loss"), noun("privacy")),
     "curve": lambda: sf.curve(noun("prior"), noun("loss"), noun("space"), ["1/2", 1]),
     "predicate": lambda: sf.predicates.epsilon_delta(delta="1/10", alpha="1/2"),
-    "definition": lambda: sf.probabilistic(delta="1/10", alpha="1/2"),
-    "tradeoff": lambda: sf.tradeoff(noun("channel"), 0, 1),
-    "breach": lambda: sf.satisfies_axioms(sf.probabilistic(delta="1/10", alpha="1/2")).witness.breach,
+    "definition": lambda: sf.privacy.probabilistic(delta="1/10", alpha="1/2"),
+    "tradeoff": lambda: sf.privacy.tradeoff(noun("channel"), 0, 1),
+    "breach": lambda: sf.privacy.satisfies_axioms(sf.privacy.probabilistic(delta="1/10", alpha="1/2")).witness.breach,
     "interval": lambda: co.Interval(Fraction(0), Fraction(1)),
     "density": co.Density.uniform,
     "laplace": lambda: co.laplace(1),
@@ -101,13 +101,13 @@ NOUNS: dict[str, Callable[[], Any]] = {
     "halves": lambda: sf.Prior.uniform(co.lattice_space(2)),
     "lattice loss": lambda: co.lattice_loss(noun("error"), 2),
     "lattice": lambda: Lattice((2, 2)),
-    "cells": lambda: sf.lattice_tight_constraints(noun("lattice"), epsilon=3),
-    "product": lambda: sf.product_mechanism(noun("mechanism"), noun("mechanism")),
-    "star": lambda: sf.epsilon_star(noun("space"), 1, "1/4"),
-    "chains": lambda: sf.is_uniformly_sensitive(ones, noun("bits"), noun("space")).witness,
+    "cells": lambda: sf.mechanisms.lattice_tight_constraints(noun("lattice"), epsilon=3),
+    "product": lambda: sf.mechanisms.product_mechanism(noun("mechanism"), noun("mechanism")),
+    "star": lambda: sf.compatibility.epsilon_star(noun("space"), 1, "1/4"),
+    "chains": lambda: sf.spaces.is_uniformly_sensitive(ones, noun("bits"), noun("space")).witness,
     "seeded": _seeded,
     "strip": lambda: sf.spaces.box((6,), step=1),
     "strip noise": lambda: sf.mechanisms.laplace_noise(sf.PrivacyType(noun("strip"), epsilon=1), parts=1),
     "town": lambda: sf.spaces.earth_box(48, 2, sides=(10, 10), step=5),
-    "kernels": lambda: sf.kernels(noun("privacy")),
+    "kernels": lambda: sf.types.kernels(noun("privacy")),
 }  # fmt: skip

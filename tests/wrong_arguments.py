@@ -341,7 +341,7 @@ def judged(wrong: Wrong, function: Callable[..., Any]) -> Fault | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", sf.InsecureSeed)  # what a seed is for is told by a warning, on purpose
+        warnings.simplefilter("ignore", sf.draws.InsecureSeed)  # what a seed is for is told by a warning, on purpose
         try:
             with _bounded():
                 result = function(*given.positional, **given.named)

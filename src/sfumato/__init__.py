@@ -49,7 +49,6 @@ Errors are those of ``sf.errors``. ``help(sf.line)`` explains one name, ``help(s
 # solvers; ``__init__.pyi`` lists them.
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import lazy_loader
@@ -57,7 +56,6 @@ import lazy_loader
 from sfumato.version import __version__ as __version__
 
 _front_door, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
-_moved, _, _moved_names = lazy_loader.attach_stub(__name__, str(Path(__file__).with_name("moved.pyi")))
 
 
 def __getattr__(name: str) -> Any:
@@ -66,4 +64,4 @@ def __getattr__(name: str) -> Any:
         if sys._getframe(1).f_code.co_name == "docmodule":
             raise AttributeError(name)
         return _names.copy()
-    return _moved(name) if name in _moved_names else _front_door(name)
+    return _front_door(name)

@@ -275,4 +275,4 @@ def test_whole_distances_given_as_floats_are_exact_for_the_kernel_too() -> None:
         assert sf.prove(channel, privacy, checker=checker)  # type: ignore[arg-type]
     halves = sf.FiniteSpace([0, 1], np.array([[0.0, 0.5], [0.5, 0.0]]))
     assert not sf.PrivacyType(halves, alpha="1/4").exact  # the kernel does not take roots of measured distances
-    assert sf.binary(sf.PrivacyType(sf.line(2), alpha=f"1/{10**2000}"))
+    assert sf.mechanisms.binary(sf.PrivacyType(sf.line(2), alpha=f"1/{10**2000}"))

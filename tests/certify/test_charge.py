@@ -94,21 +94,21 @@ def test_bounds_on_ratios_are_charged_where_there_are_any() -> None:
 
 
 def laplace(pixels: int, steps: int, **terms: Any) -> Sampler:
-    return sampler(sf.truncated_laplace(**{"epsilon": 1} | terms), pixels=pixels, steps=steps)
+    return sampler(sf.continuous.truncated_laplace(**{"epsilon": 1} | terms), pixels=pixels, steps=steps)
 
 
 def product(*alphas: str) -> Any:
-    return sf.product_mechanism(*(sf.geometric(sf.PrivacyType(LINE, alpha=alpha)) for alpha in alphas))
+    return sf.mechanisms.product_mechanism(*(sf.geometric(sf.PrivacyType(LINE, alpha=alpha)) for alpha in alphas))
 
 
 DRAWS: dict[str, Callable[[], Any]] = {
     "a table": lambda: sf.geometric(sf.PrivacyType(LINE, alpha="1/2")),
     "another table": lambda: sf.geometric(sf.PrivacyType(LINE, alpha="1/3")),
     "other labels": lambda: sf.geometric(sf.PrivacyType(sf.FiniteSpace(list("abc"), LINE.distances), alpha="1/2")),
-    "a grid": lambda: sf.lattice_tight_constraints(Lattice((20, 20)), epsilon=2),
-    "another grid": lambda: sf.lattice_tight_constraints(Lattice((20, 21)), epsilon=2),
-    "a grid at another ε": lambda: sf.lattice_tight_constraints(Lattice((20, 20)), epsilon="2.1"),
-    "integers": lambda: sf.InfiniteGeometric(Fraction(1, 2)),
+    "a grid": lambda: sf.mechanisms.lattice_tight_constraints(Lattice((20, 20)), epsilon=2),
+    "another grid": lambda: sf.mechanisms.lattice_tight_constraints(Lattice((20, 21)), epsilon=2),
+    "a grid at another ε": lambda: sf.mechanisms.lattice_tight_constraints(Lattice((20, 20)), epsilon="2.1"),
+    "integers": lambda: sf.mechanisms.InfiniteGeometric(Fraction(1, 2)),
     "integers at another α": lambda: integer_noise(alpha="1/3"),
     "integers at an ε": lambda: integer_noise("7/10"),
     "Laplace": lambda: laplace(10, 5),
@@ -120,7 +120,7 @@ DRAWS: dict[str, Callable[[], Any]] = {
     "a product": lambda: product("1/2", "1/2"),
     "a longer product": lambda: product("1/2", "1/2", "1/2"),
     "a product at another α": lambda: product("1/3", "1/3"),
-    "a product of other factors": lambda: sf.product_mechanism(
+    "a product of other factors": lambda: sf.mechanisms.product_mechanism(
         *(sf.random_response(sf.PrivacyType(DISCRETE, alpha="1/2")) for _ in range(2))
     ),
 }
@@ -149,7 +149,7 @@ def test_noise_does_not_depend_on_what_else_is_said_of_it() -> None:
     assert scaled.weights.dtype == object
     assert {charge_of(m).noise for m in (half, weaker, scaled)} == {charge_of(half).noise}
     assert {sampler(m).digest for m in (half, weaker, scaled)} == {sampler(half).digest}
-    close = [sf.lattice_tight_constraints(Lattice((6, 6)), epsilon=e) for e in (2, 2 + Fraction(1, 10**40))]
+    close = [sf.mechanisms.lattice_tight_constraints(Lattice((6, 6)), epsilon=e) for e in (2, 2 + Fraction(1, 10**40))]
     assert charge_of(close[0]).text != charge_of(close[1]).text
     same = sampler(close[0]).digest == sampler(close[1]).digest
     assert (charge_of(close[0]).noise == charge_of(close[1]).noise) == same
@@ -163,7 +163,7 @@ def test_every_keyed_draw_is_paid_for(tmp_path: Path) -> None:
         assert ledger.charge(**terms, mechanism=laplace(pixels, steps)).charged == 1
         assert ledger.charge(**terms, mechanism=laplace(pixels, steps)).charged == 0
     assert ledger.spent("d", "c").total == amount(epsilon=4)
-    for alone in (sf.truncated_laplace(epsilon=1), pixelate(sf.truncated_laplace(epsilon=1), 10)):
+    for alone in (sf.continuous.truncated_laplace(epsilon=1), pixelate(sf.continuous.truncated_laplace(epsilon=1), 10)):
         with pytest.raises(InvalidInput, match=r"sampler\(mechanism, pixels=…, steps=…\)"):
             ledger.charge(**terms, mechanism=alone)
         ledger.charge(**terms | {"key": None}, mechanism=alone)  # fresh noise is paid for whatever it is
@@ -208,10 +208,10 @@ def test_products_are_charged_for_the_dearest_factor() -> None:
     uneven = charge_of(product("1/2", "1/3"))  # ln(2)·d + ln(3)·d′ ≤ ln(3)·(d + d′)
     assert uneven.text == "alpha 1/3" and uneven.metric == promise.metric and uneven.noise != promise.noise
     with pytest.raises(InvalidInput, match="promises something about events"):
-        charge_of(sf.product_mechanism(best(near(1, "1/9")), best(near(1, "1/9"))))
+        charge_of(sf.mechanisms.product_mechanism(best(near(1, "1/9")), best(near(1, "1/9"))))
     metres, hours = (sf.geometric(sf.PrivacyType(sf.line(3, unit=unit), epsilon=1)) for unit in ("m", "h"))
     with pytest.raises(InvalidInput, match="in different units, 'm', 'h'"):
-        charge_of(sf.product_mechanism(metres, hours))
+        charge_of(sf.mechanisms.product_mechanism(metres, hours))
 
 
 def test_samplers_and_promises_that_somebody_made() -> None:

@@ -29,7 +29,7 @@ def small() -> sf.Mechanism:
     space = sf.grid(2, 3, unit="km")
     scores = np.exp(-0.3 * space.distances.floats)
     made = sf.repair(scores / scores.sum(axis=1, keepdims=True), sf.PrivacyType(space, epsilon="0.6"))
-    return sf.claim(sf.Prior.uniform(space), made.mechanism, losses.distance(space))
+    return sf.certify.claim(sf.Prior.uniform(space), made.mechanism, losses.distance(space))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_what_is_saved_is_what_is_loaded(
 def test_exact_mechanisms_and_claims_come_back(tmp_path_factory: pytest.TempPathFactory, case: Any) -> None:
     channel, privacy = case
     prior, loss = sf.Prior.uniform(privacy.space), losses.bin(privacy.space)
-    mechanism = sf.claim(prior, sf.prove(channel, privacy), loss)
+    mechanism = sf.certify.claim(prior, sf.prove(channel, privacy), loss)
     path = tmp_path_factory.mktemp("exact") / "exact.sfm"
     sf.save(mechanism, path)
     loaded = sf.load(path)
@@ -79,7 +79,10 @@ def test_exact_mechanisms_and_claims_come_back(tmp_path_factory: pytest.TempPath
 def test_what_is_no_short_text_is_not_written_as_the_name_of_a_loss(name: str, tmp_path: Path) -> None:
     line = sf.line(3)
     loss = sf.Loss(line.labels, line, losses.bin(line).matrix, name)
-    sf.save(sf.claim(sf.Prior.uniform(line), sf.geometric(sf.PrivacyType(line, alpha="1/2")), loss), tmp_path / "m.sfm")
+    sf.save(
+        sf.certify.claim(sf.Prior.uniform(line), sf.geometric(sf.PrivacyType(line, alpha="1/2")), loss),
+        tmp_path / "m.sfm",
+    )
     claim = sf.load(tmp_path / "m.sfm").claim
     assert claim is not None and claim.loss.name == ""
 
@@ -87,7 +90,7 @@ def test_what_is_no_short_text_is_not_written_as_the_name_of_a_loss(name: str, t
 @pytest.mark.parametrize("name", [["bin"], 3, None, "x" * 201, "two\nlines"])
 def test_a_forged_name_of_a_loss_is_refused(name: Any, tmp_path: Path) -> None:
     line = sf.line(3)
-    made = sf.claim(sf.Prior.uniform(line), sf.geometric(sf.PrivacyType(line, alpha="1/2")), losses.bin(line))
+    made = sf.certify.claim(sf.Prior.uniform(line), sf.geometric(sf.PrivacyType(line, alpha="1/2")), losses.bin(line))
     sf.save(made, tmp_path / "m.sfm")
     (tmp_path / "forged.sfm").write_bytes(forged(tmp_path / "m.sfm", setter("claims", "loss_name", value=name)))
     with pytest.raises(errors.InvalidFile, match="the name of the loss is no short text"):

@@ -28,7 +28,7 @@ def test_a_mechanism_carries_its_promise_and_its_proof() -> None:
 def test_zero_probability_secrets_still_count() -> None:
     """A prior does not weaken a promise: secrets it excludes are protected all the same."""
     mechanism = sf.prove([[2, 1], [1, 2]], privacy)
-    made = sf.claim(sf.Prior.point([0, 1], 0), mechanism, losses.bin([0, 1]))
+    made = sf.certify.claim(sf.Prior.point([0, 1], 0), mechanism, losses.bin([0, 1]))
     assert made.proof.loss == 0
     assert made.proof.pairs == 1
 
@@ -64,7 +64,7 @@ def test_other_bad_input() -> None:
 def test_claims_of_weights_beyond_the_floats() -> None:
     huge = 10**400
     weights = np.array([[2 * huge, huge], [huge, 2 * huge]], dtype=object)
-    made = sf.claim(sf.Prior.uniform([0, 1]), sf.prove(weights, privacy), losses.bin([0, 1]))
+    made = sf.certify.claim(sf.Prior.uniform([0, 1]), sf.prove(weights, privacy), losses.bin([0, 1]))
     assert made.proof.loss == Fraction(1, 3)
 
 
@@ -73,6 +73,6 @@ def test_claims_of_fractional_and_float_losses() -> None:
     mechanism = sf.prove([[4, 1, 1], [2, 2, 2], [1, 1, 4]], sf.PrivacyType(space, alpha="1/2"))
     prior = sf.Prior.uniform(space)
     for loss in (losses.scale(losses.absolute(space), "1/3"), losses.scale(losses.absolute(space), 0.1)):
-        made = sf.claim(prior, mechanism, loss)
+        made = sf.certify.claim(prior, mechanism, loss)
         assert made.proof.loss is not None
         assert float(made.proof.loss) == pytest.approx(float(sf.posterior_loss(prior, mechanism.channel, loss)))

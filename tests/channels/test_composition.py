@@ -39,27 +39,28 @@ def test_parallel_outputs_are_pairs() -> None:
 
 
 def test_external_choice_tells_which() -> None:
-    chosen = sf.choice("1/4", noisy, sf.Channel.constant([0, 1]))
+    chosen = sf.channels.choice("1/4", noisy, sf.Channel.constant([0, 1]))
     assert chosen.outputs == (("first", "zero"), ("first", "one"), ("second", 0))
     assert chosen.matrix[:, 2].tolist() == [Fraction(3, 4)] * 2
     assert (
-        sf.choice(0.3, noisy, noisy).matrix.tolist() == sf.choice("3/10", noisy, noisy).matrix.tolist()
+        sf.channels.choice(0.3, noisy, noisy).matrix.tolist()
+        == sf.channels.choice("3/10", noisy, noisy).matrix.tolist()
     )  # a float that is typed is a decimal
     for bad in (2, -1, "5/4"):
         with pytest.raises(InvalidInput):
-            sf.choice(bad, noisy, noisy)
+            sf.channels.choice(bad, noisy, noisy)
 
 
 def test_restriction_and_oblivious_mechanisms() -> None:
-    assert sf.restrict(noisy, [1]).matrix.tolist() == [[Fraction(1, 4), Fraction(3, 4)]]
+    assert sf.channels.restrict(noisy, [1]).matrix.tolist() == [[Fraction(1, 4), Fraction(3, 4)]]
     with pytest.raises(Mismatch, match="7"):
-        sf.restrict(noisy, [0, 7])
+        sf.channels.restrict(noisy, [0, 7])
     words = sf.hamming(2)
-    made = sf.oblivious(noisy, lambda w: w.count("1") % 2, words)
+    made = sf.channels.oblivious(noisy, lambda w: w.count("1") % 2, words)
     assert made.secrets == words.labels
     assert made.row("11").tolist() == noisy.row(0).tolist()
     with pytest.raises(Mismatch):
-        sf.oblivious(noisy, lambda w: w.count("1"), words)
+        sf.channels.oblivious(noisy, lambda w: w.count("1"), words)
 
 
 @given(st.data())

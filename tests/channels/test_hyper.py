@@ -39,7 +39,7 @@ def test_posteriors() -> None:
     channel = sf.Channel([0, 1], [["2/3", "1/3", 0], ["1/3", "2/3", 0]])
     after = sf.posterior(sf.Prior(range(2), ["1/4", "3/4"]), channel, 0)
     assert after.weights.tolist() == [Fraction(2, 5), Fraction(3, 5)]
-    assert sf.output_distribution(sf.Prior.uniform([0, 1]), channel).tolist() == [Fraction(1, 2)] * 2 + [0]
+    assert sf.channels.output_distribution(sf.Prior.uniform([0, 1]), channel).tolist() == [Fraction(1, 2)] * 2 + [0]
     with pytest.raises(InvalidInput, match="probability 0"):
         sf.posterior(sf.Prior.uniform([0, 1]), channel, 2)
     with pytest.raises(InvalidInput, match="not among"):
@@ -48,6 +48,6 @@ def test_posteriors() -> None:
 
 def test_mixed_fields_give_floats_and_labels_must_agree() -> None:
     channel = sf.Channel([0, 1], [["1/2", "1/2"], [0, 1]])
-    assert sf.joint(sf.Prior([0, 1], [0.5, 0.5]), channel).dtype == np.float64
+    assert sf.channels.joint(sf.Prior([0, 1], [0.5, 0.5]), channel).dtype == np.float64
     with pytest.raises(Mismatch, match="unexpected 0, 1"):
-        sf.joint(sf.Prior.uniform(["a", "b"]), channel)
+        sf.channels.joint(sf.Prior.uniform(["a", "b"]), channel)

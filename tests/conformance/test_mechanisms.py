@@ -25,7 +25,7 @@ PROMISES = {
     "a discrete space": sf.PrivacyType(sf.discrete(["a", "b", "c"]), alpha="1/4"),
     "a cube": sf.PrivacyType(sf.hamming(3), epsilon=1),
     "a cycle": sf.PrivacyType(sf.cycle(5), alpha="1/9"),
-    "a star": sf.PrivacyType(sf.star(4), alpha="1/2"),
+    "a star": sf.PrivacyType(sf.spaces.star(4), alpha="1/2"),
     "a plane": sf.PrivacyType(sf.grid(3, 4, step="1/2", unit="km"), epsilon=3),
     "a row": sf.PrivacyType(sf.grid(1, 4), epsilon=1),
     "points": sf.PrivacyType(sf.points([[0.1, 0.7], [0.3, 0.2], [0.9, 0.9], [0.5, 0.45]]), epsilon=2),

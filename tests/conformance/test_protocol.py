@@ -57,15 +57,15 @@ def under_events() -> Any:
 CASES: dict[str, Callable[[], Any]] = {
     **{name: known(name) for name in MECHANISMS},
     "a table under events": under_events,
-    "a product": lambda: sf.product_mechanism(sf.geometric(LINE), sf.random_response(TWO)),
-    "a grid, offsets": lambda: sf.lattice_tight_constraints(Lattice((6, 5)), epsilon="1.5"),
-    "a grid, noise": lambda: sf.lattice_tight_constraints(Lattice((6, 5), "manhattan"), alpha="1/2"),
-    "integers": lambda: sf.InfiniteGeometric(Fraction(1, 2)),
-    "integers at an ε": lambda: GeometricNoise(sf.integer_noise("7/10").source.rate),  # type: ignore[union-attr]
-    "a staircase": lambda: sf.Staircase(Fraction(1, 4), 3, 2),
-    "a narrow staircase": lambda: sf.Staircase(Fraction(2, 3), 1, 1),
-    "pixels": lambda: pixels_on(sf.truncated_laplace(1), steps=3, pixels=4),
-    "exact pixels": lambda: pixels_on(sf.truncated_laplace(alpha="1/16"), steps=2, pixels=4),
+    "a product": lambda: sf.mechanisms.product_mechanism(sf.geometric(LINE), sf.random_response(TWO)),
+    "a grid, offsets": lambda: sf.mechanisms.lattice_tight_constraints(Lattice((6, 5)), epsilon="1.5"),
+    "a grid, noise": lambda: sf.mechanisms.lattice_tight_constraints(Lattice((6, 5), "manhattan"), alpha="1/2"),
+    "integers": lambda: sf.mechanisms.InfiniteGeometric(Fraction(1, 2)),
+    "integers at an ε": lambda: GeometricNoise(sf.release.integer_noise("7/10").source.rate),  # type: ignore[union-attr]
+    "a staircase": lambda: sf.mechanisms.Staircase(Fraction(1, 4), 3, 2),
+    "a narrow staircase": lambda: sf.mechanisms.Staircase(Fraction(2, 3), 1, 1),
+    "pixels": lambda: pixels_on(sf.continuous.truncated_laplace(1), steps=3, pixels=4),
+    "exact pixels": lambda: pixels_on(sf.continuous.truncated_laplace(alpha="1/16"), steps=2, pixels=4),
     "noise for coordinates": lambda: sf.mechanisms.laplace_noise(
         sf.PrivacyType(sf.box(2, step=1, unit="km"), epsilon=1), parts=1
     ),
@@ -87,9 +87,9 @@ def few_secrets(mechanism: Any) -> list[Any]:
 
 def chances(mechanism: Any, secret: Any) -> dict[Any, float]:
     """Exact probabilities by output, far enough into the tails."""
-    if isinstance(mechanism, sf.Staircase):
+    if isinstance(mechanism, sf.mechanisms.Staircase):
         return {secret + k: float(mechanism.probability(k)) for k in range(-200, 201)}
-    if isinstance(mechanism, GeometricNoise | sf.InfiniteGeometric):
+    if isinstance(mechanism, GeometricNoise | sf.mechanisms.InfiniteGeometric):
         fall = float(np.exp(-0.7)) if isinstance(mechanism, GeometricNoise) else float(mechanism.alpha)
         return {secret + k: (1 - fall) / (1 + fall) * fall ** abs(k) for k in range(-200, 201)}
     if hasattr(mechanism, "row_weights"):
@@ -109,7 +109,11 @@ def test_every_class_of_a_mechanism_is_exercised() -> None:
             for value in vars(import_module(module.name)).values():
                 if isclass(value) and hasattr(value, "as_plan") and not getattr(value, "_is_protocol", False):
                     meeting.add(value)
-    refusing = {type(sf.laplace(1)), type(sf.truncated_laplace(1)), type(pixelate(sf.truncated_laplace(1), 2))}
+    refusing = {
+        type(sf.continuous.laplace(1)),
+        type(sf.continuous.truncated_laplace(1)),
+        type(pixelate(sf.continuous.truncated_laplace(1), 2)),
+    }
     assert meeting - refusing == {type(case(name)) for name in CASES}
 
 
@@ -135,7 +139,7 @@ def test_it_is_drawn_as_it_says(name: str) -> None:
     sampler = sf.sampler(mechanism)
     secret = few_secrets(mechanism)[1]
     row = secret if mechanism.secrets is None else mechanism.secrets.index(secret)
-    with pytest.warns(sf.InsecureSeed):
+    with pytest.warns(sf.draws.InsecureSeed):
         bits = SeededBits(7)
     drawn_rows = sampler.draw(np.full(rows, row), bits=bits)
     outputs = drawn_rows.tolist() if mechanism.outputs is None else [mechanism.outputs[y] for y in drawn_rows]
@@ -228,17 +232,21 @@ def test_strangers_are_refused_with_one_reason(stranger: Any, tmp_path: Path) ->
 
 
 def test_what_lacks_something_says_what() -> None:
-    for mechanism in (sf.laplace(1), sf.truncated_laplace(1), pixelate(sf.truncated_laplace(1), 2)):
+    for mechanism in (
+        sf.continuous.laplace(1),
+        sf.continuous.truncated_laplace(1),
+        pixelate(sf.continuous.truncated_laplace(1), 2),
+    ):
         assert charge_of(mechanism).noise == ""
         with pytest.raises(sf.errors.SfumatoError, match=r"pixels|steps"):
             sf.sampler(mechanism)
     for ask in (charge_of, sf.sampler):
         with pytest.raises(sf.errors.InvalidInput, match="whose decay is the float"):
-            ask(sf.Staircase(0.25, 2, 1))
+            ask(sf.mechanisms.Staircase(0.25, 2, 1))
 
 
 def test_one_name_for_one_thing() -> None:
-    for mechanism in (case("a grid, noise"), sf.laplace(1)):
+    for mechanism in (case("a grid, noise"), sf.continuous.laplace(1)):
         assert mechanism.promise is mechanism.privacy  # the old name, for one version
     for name in ("a product", "a grid, noise"):
         secret = few_secrets(case(name))[0]

@@ -18,7 +18,7 @@ ROUNDING = 1e-9  # feasibility of floats
 
 def stored() -> dict[str, Problem]:
     """Spaces of every kind, priors with zeros, losses with ties and negative entries, few actions or many."""
-    line, cycle, star, grid = sf.line(4), sf.cycle(5), sf.star(3), sf.grid(3, 3)
+    line, cycle, star, grid = sf.line(4), sf.cycle(5), sf.spaces.star(3), sf.grid(3, 3)
     flat, cube, lone = sf.grid(2, 3, metric="manhattan"), sf.hamming(3), sf.line(1)
     half = {"alpha": "1/2"}
     return {

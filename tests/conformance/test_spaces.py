@@ -19,8 +19,8 @@ EXAMPLES: dict[str, sf.FiniteSpace] = {
     "discrete": sf.discrete(["a", "b", "c"]),
     "hamming": sf.hamming(3),
     "cycle": sf.cycle(6),
-    "star": sf.star(4),
-    "complete_bipartite": sf.complete_bipartite(2, 3),
+    "star": sf.spaces.star(4),
+    "complete_bipartite": sf.spaces.complete_bipartite(2, 3),
     "graph": sf.graph([("a", "b", "0.3"), ("b", "c", "0.4"), ("c", "d", "1.5"), ("a", "d", "0.9")]),
     "points": sf.points([[0.1, 0.7], [0.3, 0.2], [0.9, 0.9], [0.5, 0.45]]),
     "geo": sf.geo([(48.9, 2.4), (51.5, -0.1), (40.4, -3.7), (41.9, 12.5)]),
@@ -31,9 +31,9 @@ EXAMPLES: dict[str, sf.FiniteSpace] = {
     "elastic": sf.elastic(sf.grid(2, 3), [1, 2, 1, 2, 3, 1]),
     "count_query": sf.count_query(4),
     "sum_query": sf.sum_query(3, 2),
-    "k_count_query": sf.k_count_query(2, 2),
+    "k_count_query": sf.spaces.k_count_query(2, 2),
     "query": sf.query(max, values=[0, 1, 2], individuals=2),
-    "induced": sf.induced(len, sf.graph([("a", "bb"), ("bb", "ccc")])),
+    "induced": sf.spaces.induced(len, sf.graph([("a", "bb"), ("bb", "ccc")])),
 }
 
 

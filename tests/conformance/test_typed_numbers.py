@@ -43,7 +43,7 @@ HALF = sf.PrivacyType(THREE, alpha="1/2")
 UNIFORM = sf.Prior.uniform(THREE)
 BINARY = sf.geometric(sf.PrivacyType(sf.line(2), alpha="1/2"))
 NOISY = sf.Channel(TWO, [["2/3", "1/3"], ["1/3", "2/3"]])
-CURVE = sf.TradeOff.through([("1/4", "1/2")])
+CURVE = sf.privacy.TradeOff.through([("1/4", "1/2")])
 SQUARES = sf.mechanisms.Lattice((2, 2))  # type: ignore[attr-defined]
 PLACES = [(48.9, 2.4), (51.5, -0.1)]
 drawer, number = TemporaryDirectory(), count()
@@ -56,11 +56,11 @@ def geometric() -> sf.Mechanism:
 
 @cache
 def bracket() -> Any:
-    return sf.epsilon_star(sf.discrete(3), 0, "1/4", precision=0.2)
+    return sf.compatibility.epsilon_star(sf.discrete(3), 0, "1/4", precision=0.2)
 
 
 @cache
-def designs() -> sf.Curve:
+def designs() -> sf.design.Curve:
     return sf.curve(UNIFORM, sf.losses.bin(THREE), THREE, ["0.3"], tolerance=0.5)
 
 
@@ -107,7 +107,7 @@ def changed_delta(delta: Any) -> Any:
 
 
 def star(**changed: Any) -> Any:
-    found = sf.epsilon_star(TENTHS, **{"gamma": "3/10", "delta": "3/10", "precision": 0.2} | changed)
+    found = sf.compatibility.epsilon_star(TENTHS, **{"gamma": "3/10", "delta": "3/10", "precision": 0.2} | changed)
     return found.low, found.high, found.gamma, found.delta
 
 
@@ -124,33 +124,34 @@ PAIR = "epsilon", "alpha"
 PEOPLE = "respondents", "respondents_in_the_clear"
 PREDICATES = "pure", "epsilon_delta", "laplace", "logistic", "gumbel", "exponential"
 TYPED: dict[str, Use] = {
-    "choice.probability": lambda v: table(sf.choice(v, NOISY, NOISY)),
-    "mixture.weight": lambda v: table(sf.mixture(v, NOISY, NOISY)),
+    "choice.probability": lambda v: table(sf.channels.choice(v, NOISY, NOISY)),
+    "mixture.weight": lambda v: table(sf.privacy.mixture(v, NOISY, NOISY)),
     "Curve.band.epsilon": lambda v: [end is None for end in designs().band(v)],
     "calibrate.target": lambda v: sf.calibrate(UNIFORM, sf.losses.bin(THREE), THREE, target=v, precision=0.5).high,
     "curve.epsilons": lambda v: sf.curve(UNIFORM, sf.losses.bin(THREE), THREE, [v], tolerance=0.5).epsilons,
-    "privacy_compatible.scales": lambda v: [n.radius for n in sf.privacy_compatible(THREE, scales=[v]).witness],
+    "privacy_compatible.scales":
+        lambda v: [n.radius for n in sf.compatibility.privacy_compatible(THREE, scales=[v]).witness],
     "is_uniformly_positive.scales": lambda v: [
         ball.radius for ball in compatibility.is_uniformly_positive([1, 1, 1], THREE, scales=[v]).witness
     ],
     "is_uniformly_positive.answers": lambda v: str(compatibility.is_uniformly_positive(norm(), (0, v))),
-    "tradeoff_grid.gammas": lambda v: sf.tradeoff_grid(TENTHS, [v], ["1/2"]).gammas,
-    "tradeoff_grid.deltas": lambda v: sf.tradeoff_grid(TENTHS, ["1/2"], [v]).deltas,
+    "tradeoff_grid.gammas": lambda v: sf.compatibility.tradeoff_grid(TENTHS, [v], ["1/2"]).gammas,
+    "tradeoff_grid.deltas": lambda v: sf.compatibility.tradeoff_grid(TENTHS, ["1/2"], [v]).deltas,
     "best_measure.gamma": lambda v: compatibility.best_measure(APART, v, "1/4").tolist(),
     "best_measure.delta": lambda v: compatibility.best_measure(APART, "3/10", v).tolist(),
     "least_exponential.gamma": lambda v: compatibility.least_exponential(TENTHS, v, "1/4").epsilon,
     "least_exponential.delta": lambda v: compatibility.least_exponential(TENTHS, "3/10", v).epsilon,
     "theorem_34.gamma": lambda v: compatibility.theorem_34(TENTHS, v, "1/4").epsilon,
     "theorem_34.delta": lambda v: compatibility.theorem_34(TENTHS, "3/10", v).epsilon,
-    "packing_bound.gamma": lambda v: sf.packing_bound(TENTHS, v, "1/4"),
-    "packing_bound.delta": lambda v: sf.packing_bound(TENTHS, "3/10", v),
+    "packing_bound.gamma": lambda v: sf.compatibility.packing_bound(TENTHS, v, "1/4"),
+    "packing_bound.delta": lambda v: sf.compatibility.packing_bound(TENTHS, "3/10", v),
     "chance_of_missing.gamma": lambda v: compatibility.chance_of_missing(geometric(), TENTHS, v),
     "has_utility.gamma": lambda v: compatibility.has_utility(geometric(), TENTHS, v, "1/4").witness,
     "has_utility.delta": lambda v: compatibility.has_utility(geometric(), TENTHS, "3/10", v).outcome,
     "epsilon_star.gamma": lambda v: star(gamma=v),
     "epsilon_star.delta": lambda v: star(delta=v),
     "EpsilonStar.achievable.epsilon": lambda v: str(bracket().achievable(v)),
-    "database_size.epsilon": lambda v: sf.database_size(bracket(), v),
+    "database_size.epsilon": lambda v: sf.compatibility.database_size(bracket(), v),
     "compatibility.families.ball.radius": lambda v: net(compatibility.ball(2, v)),
     "covering.diameter": lambda v: net(compatibility.covering(lambda r: 1, diameter=v)),
     "interval.low": lambda v: net(compatibility.interval(v, 3)),
@@ -162,18 +163,22 @@ TYPED: dict[str, Use] = {
     "displacement_at_most.radius": lambda v: objectives.displacement_at_most(v, "1/2").radius,
     "displacement_at_most.probability": lambda v: objectives.displacement_at_most(1, v).level,
     "weighted.weights": lambda v: objectives.weighted([UNIFORM, sf.Prior(THREE, [1, 0, 0])], [v, 1]).weights.tolist(),
-    "universal.prior_sets.ball.radius": lambda v: sorted(sf.ball(sf.Prior(TWO, ["1/2", "1/2"]), v).limits.tolist()),
+    "universal.prior_sets.ball.radius":
+        lambda v: sorted(sf.universal.ball(sf.Prior(TWO, ["1/2", "1/2"]), v).limits.tolist()),
     "UtilitySet.intersection.probability": lambda v: table(
-        sf.utility_set(sf.geometric(HALF)).intersection(sf.utility_set(sf.geometric(HALF)), v).channel
+        sf.universal.utility_set(sf.geometric(HALF)).intersection(
+            sf.universal.utility_set(sf.geometric(HALF)), v
+        ).channel
     ),
-    "UtilitySet.scaled.factor": lambda v: str(sf.utility_set(sf.geometric(HALF)).scaled(sf.losses.bin(THREE), v)),
+    "UtilitySet.scaled.factor":
+        lambda v: str(sf.universal.utility_set(sf.geometric(HALF)).scaled(sf.losses.bin(THREE), v)),
     "scale.factor": lambda v: sf.losses.scale(sf.losses.bin(THREE), v).matrix.tolist(),
     "threshold.radius": lambda v: (sf.losses.threshold(TENTHS, v).matrix.tolist(), sf.losses.threshold(TENTHS, v).name),
-    "Density.interval": lambda v: sf.Density(lambda x: 0 * x + 1, (0, v), normalise=True).interval,
-    "Density.steps.interval": lambda v: sf.Density.steps([1], (0, v)).interval,
-    "Density.uniform.interval": lambda v: sf.Density.uniform((v, 3)).interval,
-    "continuous.laplace.laplace.interval": lambda v: sf.laplace(1, interval=(0, v)).interval,
-    "truncated_laplace.interval": lambda v: sf.truncated_laplace(1, interval=(0, v)).interval,
+    "Density.interval": lambda v: sf.continuous.Density(lambda x: 0 * x + 1, (0, v), normalise=True).interval,
+    "Density.steps.interval": lambda v: sf.continuous.Density.steps([1], (0, v)).interval,
+    "Density.uniform.interval": lambda v: sf.continuous.Density.uniform((v, 3)).interval,
+    "continuous.laplace.laplace.interval": lambda v: sf.continuous.laplace(1, interval=(0, v)).interval,
+    "truncated_laplace.interval": lambda v: sf.continuous.truncated_laplace(1, interval=(0, v)).interval,
     "IntervalLoss.interval": lambda v: IntervalLoss(lambda w, x: abs(w - x), (0, v)).interval,
     "IntervalLoss.lipschitz": lambda v: IntervalLoss(lambda w, x: abs(w - x), lipschitz=v).lipschitz,
     "absolute_error.interval": lambda v: absolute_error((0, v)).interval,
@@ -190,14 +195,14 @@ TYPED: dict[str, Use] = {
     "from_distribution.shift": lambda v: promised(predicates.from_distribution(norm(scale=0.1), v)),
     "from_profile.profile": lambda v: promised(predicates.from_profile([(2, v)])),
     "gaussian.mu": lambda v: promised(predicates.gaussian(v)),
-    "probabilistic.delta": lambda v: sf.probabilistic(delta=v, alpha="1/2").keeps(
+    "probabilistic.delta": lambda v: sf.privacy.probabilistic(delta=v, alpha="1/2").keeps(
         sf.Channel(TWO, [["3/10", "7/10"], ["3/10", "7/10"]])
     ),
     "probabilistic.slack": lambda v: repr(sf.privacy.probabilistic(delta="1/10", alpha="1/2", slack=v)),
     "TradeOff.__call__.a": CURVE,
     "TradeOff.power.a": CURVE.power,
-    "smallest_epsilon_at.delta": lambda v: sf.smallest_epsilon_at(NOISY, v),
-    "credible_sets.level": lambda v: sf.credible_sets(UNIFORM, sf.geometric(HALF), v).level,
+    "smallest_epsilon_at.delta": lambda v: sf.privacy.smallest_epsilon_at(NOISY, v),
+    "credible_sets.level": lambda v: sf.release.credible_sets(UNIFORM, sf.geometric(HALF), v).level,
     "Frequencies.intervals.level": lambda v: sf.frequencies(BINARY, {0: 3, 1: 5}).intervals(v).tolist(),
     "Frequencies.plot.level": lambda v: sf.frequencies(BINARY, {0: 3, 1: 5}).plot(v).to_json(),
     "CrossTable.intervals.level": lambda v: crossed().intervals(v).tolist(),
@@ -221,30 +226,33 @@ TYPED: dict[str, Use] = {
     "geo.radius_km": lambda v: sf.geo(PLACES, radius_km=v).distances.floats.tolist(),
     "grid.step": lambda v: sf.grid(2, 2, step=v).distances.unit,
     "line.step": lambda v: sf.line(2, step=v).distances.unit,
-    "is_uniformly_sensitive.delta": lambda v: sf.is_uniformly_sensitive(
+    "is_uniformly_sensitive.delta": lambda v: sf.spaces.is_uniformly_sensitive(
         lambda x: x, TWO, sf.line(2, step="3/10"), delta=v
     ).outcome,
     **{f"PrivacyType.{name}": lambda v, name=name: _both(sf.PrivacyType(THREE, **{name: v})) for name in PAIR},
     **{f"{which}.{name}": lambda v, name=name, which=which: promised(getattr(predicates, which)(**{name: v}))
        for name in PAIR for which in PREDICATES},
     **{f"profile.{name}": lambda v, name=name: predicates.profile(CURVE_AS_PREDICATE, **{name: v}) for name in PAIR},
-    **{f"k_of_n_outputs.{name}": lambda v, name=name: repr(sf.k_of_n_outputs(1, 2, **{name: v})) for name in PAIR},
-    **{f"probabilistic.{name}": lambda v, name=name: repr(sf.probabilistic(delta=0, **{name: v})) for name in PAIR},
+    **{f"k_of_n_outputs.{name}":
+        lambda v, name=name: repr(sf.privacy.k_of_n_outputs(1, 2, **{name: v})) for name in PAIR},
+    **{f"probabilistic.{name}":
+        lambda v, name=name: repr(sf.privacy.probabilistic(delta=0, **{name: v})) for name in PAIR},
     **{f"strict.{name}": lambda v, name=name: repr(sf.privacy.strict(**{name: v})) for name in PAIR},
-    **{f"database_leakage_bound.{name}": lambda v, name=name: sf.database_leakage_bound(3, 2, **{name: v})
+    **{f"database_leakage_bound.{name}": lambda v, name=name: sf.types.database_leakage_bound(3, 2, **{name: v})
        for name in PAIR},
     **{f"TradeOff.delta.{name}": lambda v, name=name: CURVE.delta(**{name: v}) for name in PAIR},
-    **{f"smallest_delta.{name}": lambda v, name=name: sf.smallest_delta(NOISY, **{name: v}) for name in PAIR},
-    **{f"continuous.laplace.laplace.{name}": lambda v, name=name: _both(sf.laplace(**{name: v}).promise)
+    **{f"smallest_delta.{name}": lambda v, name=name: sf.privacy.smallest_delta(NOISY, **{name: v}) for name in PAIR},
+    **{f"continuous.laplace.laplace.{name}": lambda v, name=name: _both(sf.continuous.laplace(**{name: v}).promise)
        for name in PAIR},
-    **{f"truncated_laplace.{name}": lambda v, name=name: _both(sf.truncated_laplace(**{name: v}).promise)
+    **{f"truncated_laplace.{name}": lambda v, name=name: _both(sf.continuous.truncated_laplace(**{name: v}).promise)
        for name in PAIR},
     **{f"lattice_tight_constraints.{name}":
-       lambda v, name=name: _both(sf.lattice_tight_constraints(SQUARES, **{name: v})
+       lambda v, name=name: _both(sf.mechanisms.lattice_tight_constraints(SQUARES, **{name: v})
                                   .promise) for name in PAIR},
     **{f"has_lattice_tight_constraints.{name}":
-       lambda v, name=name: str(sf.has_lattice_tight_constraints(SQUARES, **{name: v})) for name in PAIR},
-    **{f"integer_noise.{name}": lambda v, name=name: sf.integer_noise(**{name: v}).plan.noise.rate for name in PAIR},
+       lambda v, name=name: str(sf.mechanisms.has_lattice_tight_constraints(SQUARES, **{name: v})) for name in PAIR},
+    **{f"integer_noise.{name}":
+        lambda v, name=name: sf.release.integer_noise(**{name: v}).plan.noise.rate for name in PAIR},
     "box.sides": lambda v: sf.box((v, v), step=v).sides[0],
     "box.step": lambda v: sf.box((v, v), step=v).step[0],
     "box.origin": lambda v: sf.box((v, v), step=v, origin=(v, v)).origin[0],
@@ -264,7 +272,7 @@ TYPED: dict[str, Use] = {
     "ground_range.length": lambda v: sf.spaces.ground_range(v, sf.spaces.earth_box(48, 2, sides=(1, 1), step=1)),
     "Lattice.step": lambda v: sf.mechanisms.Lattice((2, 2), step=v).step[0],  # type: ignore[attr-defined]
     # annotated by what they hold, not by what they take
-    "InfiniteGeometric": lambda v: sf.InfiniteGeometric(v).alpha,
+    "InfiniteGeometric": lambda v: sf.mechanisms.InfiniteGeometric(v).alpha,
     "Interval.low": lambda v: sf.continuous.Interval(v, 9).low,
     "Interval.high": lambda v: sf.continuous.Interval(0, v).high,
     "within": lambda v: coordinates_of(

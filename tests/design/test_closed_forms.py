@@ -68,7 +68,7 @@ def test_two_secrets_whatever_the_loss(table: Any) -> None:
 
 @pytest.mark.parametrize(
     "space",
-    [sf.grid(4, 4), sf.grid(4, 5, metric="manhattan"), sf.cycle(12), sf.star(4), sf.hamming(4)],
+    [sf.grid(4, 4), sf.grid(4, 5, metric="manhattan"), sf.cycle(12), sf.spaces.star(4), sf.hamming(4)],
     ids=lambda s: s.name,
 )
 def test_tight_constraints_for_bin_under_a_regular_prior(space: sf.FiniteSpace) -> None:
@@ -79,7 +79,7 @@ def test_tight_constraints_for_bin_under_a_regular_prior(space: sf.FiniteSpace) 
     made = sf.design(prior, sf.losses.bin(space), privacy)
     assert made.method == "tight constraints"
     assert made.gap <= 1e-9
-    assert made.loss == pytest.approx(1 - float(sf.utility_bound(prior, privacy).value), abs=1e-9)
+    assert made.loss == pytest.approx(1 - float(sf.types.utility_bound(prior, privacy).value), abs=1e-9)
 
 
 def test_a_prior_that_is_not_regular_is_searched_for() -> None:

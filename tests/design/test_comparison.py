@@ -113,7 +113,7 @@ def test_what_is_left_out_has_a_reason() -> None:
     found = line_comparison()
     assert set(found.left_out) | {row.name for row in found} == {*MECHANISMS, "optimal"}
     assert "points in the plane" in found.left_out["planar_laplace"]
-    star = sf.star(4)
+    star = sf.spaces.star(4)
     refused = compare_known(sf.Prior.uniform(star), sf.losses.bin(star), sf.PrivacyType(star, alpha="1/2")).left_out
     assert "z = -1/3 < 0" in refused["tight_constraints"]
 

@@ -28,7 +28,7 @@ def cases(draw: Any) -> Case:
         for pair in sorted({(min(a, b), max(a, b)) for a in group.tolist() for b in group.tolist() if a != b})
     }
     table = [[0 if a == b else between[min(a, b), max(a, b)] for b in group.tolist()] for a in group.tolist()]
-    privacy = sf.ratio_bounds(table)
+    privacy = sf.privacy.ratio_bounds(table)
     counts = draw(st.lists(st.integers(0, 5), min_size=n, max_size=n).filter(any))
     losses = draw(st.lists(st.lists(st.integers(0, 9), min_size=n, max_size=n), min_size=2, max_size=4))
     loss = sf.Loss(range(len(losses)), privacy.space, losses)
@@ -46,7 +46,7 @@ def test_as_good_as_the_quotient(case: Case) -> None:
               for g, w in zip(kept, weights, strict=True)] for row in loss.matrix.astype(float)]  # fmt: skip
     first = [int(np.flatnonzero(group == g)[0]) for g in kept]
     apart = privacy.space.distances.floats[np.ix_(first, first)]
-    quotient = sf.ratio_bounds(apart.tolist())
+    quotient = sf.privacy.ratio_bounds(apart.tolist())
     small = sf.design(sf.Prior(quotient.space, np.array(weights) / sum(weights)),
                       sf.Loss(loss.actions, quotient.space, table), quotient, solver="highs")  # fmt: skip
     for solver in ("highs", "interior"):
@@ -61,14 +61,14 @@ def test_as_good_as_the_quotient(case: Case) -> None:
 
 
 def test_a_table_of_zeros_tells_nothing() -> None:
-    privacy = sf.ratio_bounds(np.zeros((4, 4), dtype=int).tolist())
+    privacy = sf.privacy.ratio_bounds(np.zeros((4, 4), dtype=int).tolist())
     prior, loss = sf.Prior.from_counts([1, 2, 3, 4], privacy.space), sf.losses.bin(privacy.space)
     for solver in ("auto", "highs", "interior"):
         assert sf.design(prior, loss, privacy, solver=solver).loss == sf.prior_loss(prior, loss)
 
 
 def test_limits_are_kept_under_bounds_of_zero() -> None:
-    privacy = sf.ratio_bounds([[0, 0, 2, 2], [0, 0, 2, 2], [2, 2, 0, 1], [2, 2, 1, 0]])
+    privacy = sf.privacy.ratio_bounds([[0, 0, 2, 2], [0, 0, 2, 2], [2, 2, 0, 1], [2, 2, 1, 0]])
     loss = sf.losses.absolute(sf.line(4))
     worst = sf.design(None, sf.Loss(range(4), privacy.space, loss.matrix), privacy, objective="worst secret")
     assert worst.gap <= 1e-4
@@ -79,7 +79,7 @@ def test_a_large_table_takes_no_longer_than_its_quotient() -> None:
     """Half the cells of a grid have the row of a neighbour; the block method solves for the others."""
     cells = sf.grid(6, 6)
     same = np.arange(36) // 2 * 2
-    privacy = sf.ratio_bounds((cells.distances.floats[np.ix_(same, same)] * np.log(2)).tolist())
+    privacy = sf.privacy.ratio_bounds((cells.distances.floats[np.ix_(same, same)] * np.log(2)).tolist())
     loss = sf.Loss(range(36), privacy.space, cells.distances.floats)
     asked = problem(sf.Prior.uniform(privacy.space), loss, privacy)
     fewer = merged(asked)
@@ -91,7 +91,7 @@ def test_a_large_table_takes_no_longer_than_its_quotient() -> None:
 
 
 def test_nothing_to_merge() -> None:
-    privacy = sf.ratio_bounds([[0, 1], [1, 0]])
+    privacy = sf.privacy.ratio_bounds([[0, 1], [1, 0]])
     assert merged(problem(sf.Prior.uniform(range(2)), sf.losses.bin(range(2)), privacy)) is None
 
 

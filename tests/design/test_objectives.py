@@ -16,7 +16,7 @@ from sfumato.design import objectives
 from sfumato.design.ties import conditional_entropy
 from sfumato.errors import Infeasible, InvalidInput, Mismatch, NotSupported
 
-SPACES = [sf.line(3), sf.discrete(3), sf.cycle(4), sf.star(3), sf.line(2), sf.line(1)]
+SPACES = [sf.line(3), sf.discrete(3), sf.cycle(4), sf.spaces.star(3), sf.line(2), sf.line(1)]
 
 
 @st.composite

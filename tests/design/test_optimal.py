@@ -36,7 +36,9 @@ def test_euclidean_grids_of_the_golden_file(side: int, loss: float) -> None:
 
 
 @given(
-    st.sampled_from([sf.line(2), sf.line(4), sf.discrete(3), sf.cycle(4), sf.star(3), sf.hamming(2), sf.line(1)]),
+    st.sampled_from(
+        [sf.line(2), sf.line(4), sf.discrete(3), sf.cycle(4), sf.spaces.star(3), sf.hamming(2), sf.line(1)]
+    ),
     alphas(),
     st.data(),
 )

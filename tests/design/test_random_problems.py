@@ -92,7 +92,7 @@ LONG = {
     "many digits": (sf.discrete(3, distance=40), "0.123456789"),
     "many digits on a grid": (sf.grid(2, 3, metric="manhattan", step=50), "0.987654321"),
     "beyond the floats": (sf.cycle(4), Fraction(1, 2**1500)),
-    "next to 1": (sf.star(3), 1 - Fraction(1, 2**1500)),
+    "next to 1": (sf.spaces.star(3), 1 - Fraction(1, 2**1500)),
     "in threes": (sf.line(2, step=3), 1 - Fraction(1, 2**8000)),
 }
 

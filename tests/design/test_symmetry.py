@@ -31,7 +31,7 @@ def test_the_whole_group_is_found(space: sf.FiniteSpace, elements: int) -> None:
     found = symmetry(asked(space))
     assert found is not None
     assert len(found) == elements
-    assert {tuple(row) for row in found.secrets} == {tuple(row) for row in sf.isometries(space)}
+    assert {tuple(row) for row in found.secrets} == {tuple(row) for row in sf.spaces.isometries(space)}
     np.testing.assert_array_equal(found.secrets, found.actions)  # an action is a secret here
 
 

@@ -44,15 +44,17 @@ def test_theorem_11_every_mechanism_leaves_somebody_unserved(case: tuple[sf.Chan
 
 
 @pytest.mark.parametrize(
-    "space", [sf.line(3), sf.line(4), sf.discrete(3), sf.discrete(4), sf.star(3), sf.cycle(4), sf.cycle(5)], ids=str
+    "space",
+    [sf.line(3), sf.line(4), sf.discrete(3), sf.discrete(4), sf.spaces.star(3), sf.cycle(4), sf.cycle(5)],
+    ids=str,
 )
 def test_no_kernel_and_no_mixture_of_all_serves_everybody(space: sf.FiniteSpace) -> None:
     """The mixture has every ray among its columns: then one of its kernels serves somebody better."""
     privacy = sf.PrivacyType(space, alpha="1/2")
-    found = [kernel.channel for kernel in sf.kernels(privacy)]
+    found = [kernel.channel for kernel in sf.types.kernels(privacy)]
     mixed = found[0]
     for k, kernel in enumerate(found[1:40], start=2):
-        mixed = sf.choice(Fraction(1, k), kernel, mixed)
+        mixed = sf.channels.choice(Fraction(1, k), kernel, mixed)
     for channel in (*found[:5], mixed):
         verdict = is_optimal_for_all_losses(channel, privacy)
         assert verdict.outcome == "fails"
@@ -63,11 +65,11 @@ def test_no_kernel_and_no_mixture_of_all_serves_everybody(space: sf.FiniteSpace)
 @settings(max_examples=30)
 def test_corollary_9_two_secrets(distance: int, alpha: Fraction, share: Fraction) -> None:
     privacy = sf.PrivacyType(sf.line(2, step=distance), alpha=alpha)
-    best = sf.binary(privacy).channel
+    best = sf.mechanisms.binary(privacy).channel
     assert is_optimal_for_all_losses(best, privacy)
-    assert is_optimal_for_all_losses(sf.choice("1/3", best, best), privacy)  # outputs may be split
+    assert is_optimal_for_all_losses(sf.channels.choice("1/3", best, best), privacy)  # outputs may be split
     assert exists_for_all_losses(privacy).witness.matrix.tolist() == best.matrix.tolist()
-    less = sf.choice(share, sf.Channel.constant(privacy.space), best)
+    less = sf.channels.choice(share, sf.Channel.constant(privacy.space), best)
     verdict = is_optimal_for_all_losses(less, privacy)
     assert bool(verdict) == (share == 0)
     if share:
@@ -105,7 +107,7 @@ def test_parts_that_are_infinitely_far_apart() -> None:
 def test_who_is_unserved_in_parts() -> None:
     privacy = parted()
     best = exists_for_all_losses(privacy).witness
-    shared = sf.choice("1/2", best, sf.Channel.constant(privacy.space))
+    shared = sf.channels.choice("1/2", best, sf.Channel.constant(privacy.space))
     verdict = is_optimal_for_all_losses(shared, privacy)
     assert not verdict and "nothing bounds" in verdict.reason
     assert served_better(verdict.witness, shared, privacy)

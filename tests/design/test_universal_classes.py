@@ -55,7 +55,7 @@ def test_equal_actions_come_in_any_order() -> None:
     assert is_single_crossing(losses.matrix(line, [[1, 2], [1, 2], [0, 3]], actions="abc"), line)
 
 
-@pytest.mark.parametrize("space", [sf.star(3), sf.cycle(4), sf.discrete(3), sf.grid(2, 2)])
+@pytest.mark.parametrize("space", [sf.spaces.star(3), sf.cycle(4), sf.discrete(3), sf.grid(2, 2)])
 def test_other_spaces_are_no_lines(space: sf.FiniteSpace) -> None:
     verdict = is_single_crossing(losses.bin(space), space)
     assert not verdict and "no line" in verdict.reason

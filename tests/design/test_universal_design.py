@@ -30,7 +30,7 @@ def check(found: UniversalDesign, loss: sf.Loss, privacy: sf.PrivacyType, priors
     average = sum(w * v for w, v in zip(proof.weights, proof.least, strict=True))
     together = min(
         sum(w * sf.posterior_loss(p, kernel.channel, loss) for w, p in zip(proof.weights, proof.priors, strict=True))
-        for kernel in sf.kernels(privacy)
+        for kernel in sf.types.kernels(privacy)
     )
     assert together >= proof.together
     assert found.lower == (together / average - 1 if found.relative and average else together - average)
@@ -138,7 +138,7 @@ def test_progress_is_told() -> None:
 @pytest.mark.parametrize("n", [4, 12])
 def test_a_type_has_the_mechanism_of_a_theorem_though_its_table_is_rounded(n: int) -> None:
     privacy = sf.PrivacyType(sf.line(n), epsilon=1)
-    best = sf.universal_design(sf.losses.distance(privacy.space), privacy)
+    best = sf.universal.universal_design(sf.losses.distance(privacy.space), privacy)
     assert best.exists and best.exists.witness.name == "single crossing on a line"
     assert best.lower == 0 < best.upper < 1e-12
     assert best.mechanism.proof.checker == "kernel"

@@ -48,7 +48,7 @@ def test_what_is_farther_away_or_does_not_exist_is_nothing() -> None:
     assert rounded_by(sf.Channel(privacy.space, near), privacy) is not None
     assert rounded_by(sf.Channel(privacy.space, far), privacy) is None
     assert rounded_by(sf.Channel.constant(privacy.space), privacy) is None
-    crowded = sf.PrivacyType(sf.star(4), epsilon="1/2")  # the centre would need a negative weight
+    crowded = sf.PrivacyType(sf.spaces.star(4), epsilon="1/2")  # the centre would need a negative weight
     assert rounded_by(sf.exponential(crowded).channel, crowded) is None
 
 

@@ -55,13 +55,13 @@ def test_outputs_may_be_split_renamed_or_never_given() -> None:
 
 
 def test_grounds_on_trees_and_subsets() -> None:
-    star = sf.PrivacyType(sf.star(3), alpha="1/2")
+    star = sf.PrivacyType(sf.spaces.star(3), alpha="1/2")
     mechanism = sf.tight_constraints(star)
     weights = [1, 2, "1/3", 5]
     for loss, name in ((losses.bin, "guessing on a tree"), (losses.nib, "excluding on a tree")):
         assert ground(is_universally_optimal(mechanism, loss(star.space))) == name
         assert ground(is_universally_optimal(mechanism, losses.scale(loss(star.space), weights))) == name
-    pair = sf.closest_pair(star)
+    pair = sf.mechanisms.closest_pair(star)
     x, z = star.secrets[:2]  # the centre and a leaf
     lifted = losses.lift(losses.matrix([x, z], [[0, 7], [2, 1], [9, 0]]), star.space)
     verdict = is_universally_optimal(pair, lifted)
@@ -73,7 +73,7 @@ def test_the_hamming_kernel_serves_a_path() -> None:
     cube = sf.PrivacyType(sf.hamming(3), alpha="1/2")
     path = ["000", "100", "110", "111"]
     ones = losses.function(path, lambda w, x: (w.count("1") - x.count("1")) ** 2)
-    verdict = is_universally_optimal(sf.hamming_kernel(cube), losses.lift(ones, cube.space))
+    verdict = is_universally_optimal(sf.mechanisms.hamming_kernel(cube), losses.lift(ones, cube.space))
     assert ground(verdict) == "lifted from a subset"
     assert verdict.witness.parts[0].name == "single crossing on a line"
 
@@ -82,7 +82,7 @@ def test_cells_decide_where_no_theorem_does() -> None:
     """Is it the middle of the line? Two actions, no single crossing, and two distances between the sides."""
     privacy = line(5)
     loss = losses.member(privacy.space, [2])
-    best = sf.universal_design(loss, privacy).mechanism
+    best = sf.universal.universal_design(loss, privacy).mechanism
     assert ground(is_universally_optimal(best, loss)) == "cells"
 
 
@@ -90,7 +90,9 @@ def test_two_sides_at_one_distance() -> None:
     space = sf.discrete(4)
     privacy = sf.PrivacyType(space, alpha="1/3")
     loss = losses.member(space, [0])
-    assert ground(is_universally_optimal(sf.one_against_rest(privacy, 0), loss)) == "two sides at one distance"
+    assert (
+        ground(is_universally_optimal(sf.mechanisms.one_against_rest(privacy, 0), loss)) == "two sides at one distance"
+    )
     verdict = is_universally_optimal(sf.random_response(privacy), loss)
     assert not verdict
     check(verdict.witness, sf.random_response(privacy).channel, loss, privacy)
@@ -108,13 +110,13 @@ def test_two_sides_up_to_rounding_and_for_many_secrets() -> None:
         loss = losses.member(space, side)
         verdict = is_universally_optimal(sf.mechanisms.membership(privacy, side), loss)
         assert ground(verdict) == "two sides at one distance" and 0 < verdict.witness.regret < 1e-12
-        best = sf.universal_design(loss, privacy)
+        best = sf.universal.universal_design(loss, privacy)
         assert best.exists and best.ground is not None and best.ground.name == "two sides at one distance"
     exact = sf.PrivacyType(sf.discrete(40), alpha="1/3")
     loss = losses.scale(losses.member(exact.space, [3, 4]), range(40))
-    best = sf.universal_design(loss, exact)
+    best = sf.universal.universal_design(loss, exact)
     assert best.upper == 0 and best.exists
-    less = sf.choice("1/1000", sf.Channel.constant(exact.space), best.mechanism.channel)
+    less = sf.channels.choice("1/1000", sf.Channel.constant(exact.space), best.mechanism.channel)
     assert is_universally_optimal(less, loss, exact, starts=3).outcome != "holds"
 
 
@@ -153,19 +155,19 @@ def test_the_bound_on_what_rounding_costs_is_one() -> None:
     privacy = sf.PrivacyType(sf.line(4), epsilon=1)
     mechanism, loss = sf.geometric(privacy), losses.distance(privacy.space)
     proved = is_universally_optimal(mechanism, loss).witness.regret
-    found = sf.worst_case_regret(mechanism, loss)
+    found = sf.universal.worst_case_regret(mechanism, loss)
     assert 0 < found.lower <= found.upper == proved < 1e-14
     assert found.method.endswith("single crossing on a line")
 
 
 def test_other_grounds_up_to_rounding() -> None:
-    star = sf.PrivacyType(sf.star(3), epsilon=2)
+    star = sf.PrivacyType(sf.spaces.star(3), epsilon=2)
     mechanism = sf.tight_constraints(star)
     assert ground(is_universally_optimal(mechanism, losses.bin(star.space))) == "guessing on a tree"
     assert ground(is_universally_optimal(mechanism, losses.nib(star.space))) == "excluding on a tree"
     cube = sf.PrivacyType(sf.hamming(3), epsilon=1)
     ones = losses.function(["000", "100", "110", "111"], lambda w, x: abs(w.count("1") - x.count("1")))
-    verdict = is_universally_optimal(sf.hamming_kernel(cube), losses.lift(ones, cube.space))
+    verdict = is_universally_optimal(sf.mechanisms.hamming_kernel(cube), losses.lift(ones, cube.space))
     assert ground(verdict) == "lifted from a subset" and verdict.witness.regret > 0
     line4 = sf.PrivacyType(sf.line(4), epsilon=1)
     served, bins, nibs = utility_set(sf.geometric(line4)), losses.bin(line4.space), losses.nib(line4.space)
@@ -196,7 +198,7 @@ def test_who_says_where_a_table_comes_from_is_not_believed() -> None:
 def test_where_no_theorem_is_known_a_gap_of_rounding_refutes_nothing() -> None:
     privacy = sf.PrivacyType(sf.line(4), epsilon=1)
     loss = losses.member(privacy.space, [1])
-    best = sf.universal_design(loss, privacy)
+    best = sf.universal.universal_design(loss, privacy)
     verdict = is_universally_optimal(best.mechanism, loss)
     assert verdict.outcome == "undecided"
     if isinstance(verdict.witness, Better):
@@ -209,9 +211,11 @@ def test_large_types_are_refuted_or_left_undecided() -> None:
     loss = losses.member(privacy.space, [5])
     verdict = is_universally_optimal(sf.geometric(privacy), loss, starts=10)
     check(verdict.witness, sf.geometric(privacy).channel, loss, privacy)
-    star = sf.PrivacyType(sf.star(11), alpha="1/2")
+    star = sf.PrivacyType(sf.spaces.star(11), alpha="1/2")
     centre, leaf = star.secrets[:2]
-    served = is_universally_optimal(sf.one_against_rest(star, centre), losses.member(star.space, [centre]), starts=2)
+    served = is_universally_optimal(
+        sf.mechanisms.one_against_rest(star, centre), losses.member(star.space, [centre]), starts=2
+    )
     assert ground(served) == "two sides at one distance"
     near = similarity(star)[star.space.index(leaf)] / (1 + star.alpha)
     told = sf.Channel(star.space, np.stack([near, 1 - near], axis=1))
@@ -241,9 +245,9 @@ def test_the_search_stays_in_its_set(priors: str) -> None:
     assert found is not None
     check(found, channel, loss, privacy)
     if priors == "regular":
-        assert sf.is_regular(found.prior, privacy)
+        assert sf.types.is_regular(found.prior, privacy)
     if priors == "ball":
-        assert sf.kantorovich(found.prior, sf.Prior.uniform(range(4)), privacy.space).cost <= Fraction(1, 5)
+        assert sf.orders.kantorovich(found.prior, sf.Prior.uniform(range(4)), privacy.space).cost <= Fraction(1, 5)
 
 
 def test_the_search_never_refutes_an_optimal_mechanism() -> None:
@@ -267,7 +271,7 @@ def test_utility_sets() -> None:
         served.scaled(square, -1)
     with pytest.raises(Mismatch):
         served.restricted([0, 7])
-    other = utility_set(sf.kernels(privacy)[0].channel, privacy)
+    other = utility_set(sf.types.kernels(privacy)[0].channel, privacy)
     both = served & other
     for loss in (square, ends, losses.bin(privacy.space)):
         assert bool(both.contains(loss)) == (loss in served and loss in other)
@@ -323,7 +327,7 @@ def test_more_secrets_than_vertices_are_listed_for_are_answered() -> None:
     space = sf.grid(8, 8)
     privacy, loss = sf.PrivacyType(space, epsilon=1), sf.losses.distance(space)
     best = sf.design(sf.Prior.from_counts([1 + (k * k) % 7 for k in range(64)], space), loss, privacy, tolerance=1e-2)
-    verdict = sf.is_universally_optimal(best.mechanism, loss, privacy, starts=2)
+    verdict = sf.universal.is_universally_optimal(best.mechanism, loss, privacy, starts=2)
     assert verdict.outcome in (sf.Outcome.FAILS, sf.Outcome.UNDECIDED)
 
 

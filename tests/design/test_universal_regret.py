@@ -89,10 +89,10 @@ def test_a_ball_is_where_transport_is_cheap() -> None:
     centre = sf.Prior.uniform(space)
     near = ball(centre, "1/6", space)
     point = sf.Prior(space, ["1/6", "1/3", "1/2"])
-    assert sf.kantorovich(centre, point, space).cost == Fraction(1, 3)
+    assert sf.orders.kantorovich(centre, point, space).cost == Fraction(1, 3)
     assert (near.limits @ (6 * point.weights)).min() < 0
     point = sf.Prior(space, ["1/4", "1/3", "5/12"])
-    assert sf.kantorovich(centre, point, space).cost == Fraction(1, 6)
+    assert sf.orders.kantorovich(centre, point, space).cost == Fraction(1, 6)
     assert (near.limits @ (12 * point.weights)).min() == 0
 
 
@@ -157,7 +157,7 @@ def test_a_constant_channel_and_a_single_prior() -> None:
     prior = sf.Prior(space, ["4/15", "8/15", "1/5"])
     found = worst_case_regret(sf.Channel.constant(space), loss, privacy, priors=[prior])
     assert found.lower == found.upper == Fraction(sf.prior_loss(prior, loss)) - least_loss(prior, loss, privacy)
-    verdict = sf.is_universally_optimal(sf.Channel.constant(space), loss, privacy, priors=prior)
+    verdict = sf.universal.is_universally_optimal(sf.Channel.constant(space), loss, privacy, priors=prior)
     assert str(verdict.outcome) == "fails" and verdict.witness.gap == found.lower
     irrational = worst_case_regret(sf.Channel.constant(space), loss, sf.PrivacyType(space, epsilon=1), priors=[prior])
     assert 0 < irrational.lower <= irrational.upper
@@ -189,7 +189,7 @@ def test_degenerate_questions_have_answers(
             assert found.upper is not None and found.upper >= own - least
         elif found.upper is not None:  # None is infinite: nothing is lost by the best, and something by this one
             assert own <= (1 + found.upper) * least
-    verdict = sf.is_universally_optimal(channel, loss, privacy, priors=among, starts=2)
+    verdict = sf.universal.is_universally_optimal(channel, loss, privacy, priors=among, starts=2)
     if not relative:
         assert str(verdict.outcome) == ("fails" if found.lower > 0 else "holds")
 

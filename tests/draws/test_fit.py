@@ -179,7 +179,7 @@ def test_keyed_draws_fit_and_do_not_follow_ids_keys_or_mechanisms() -> None:
 
 def test_products_are_drawn_with_their_weights() -> None:
     first = sf.tight_constraints(sf.PrivacyType(sf.discrete(["a", "b", "c"]), alpha="1/4"))
-    mechanism = sf.product_mechanism(first, sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2")), first)
+    mechanism = sf.mechanisms.product_mechanism(first, sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2")), first)
     made = sampler(mechanism)
     assert made.secrets is not None
     chances = np.stack([mechanism.row(secret).ravel() for secret in made.secrets])
@@ -235,7 +235,7 @@ def two_sided(alpha: float, reach: int) -> NDArray[Any]:
 @pytest.mark.parametrize(
     ("made", "alpha"),
     [
-        (sampler(sf.InfiniteGeometric(Fraction(2, 3))), 2 / 3),
+        (sampler(sf.mechanisms.InfiniteGeometric(Fraction(2, 3))), 2 / 3),
         (integer_noise("1/3"), exp(-1 / 3)),
         (integer_noise("1/50"), exp(-1 / 50)),
         # tables of few bits and short digits: the rest and "or more" are frequent

@@ -206,7 +206,7 @@ def test_hardly_any_noise_takes_no_time(epsilon: float) -> None:
     for fair in (False, True):
         made = noise(rate, fair=fair)
         assert made.words == 1 and int(made.digits[0].tables.weights[0, 0]) > 0
-    drawn = sf.integer_noise(epsilon).draw(np.arange(100))
+    drawn = sf.release.integer_noise(epsilon).draw(np.arange(100))
     assert drawn.tolist() == list(range(100))
 
 
@@ -220,7 +220,7 @@ def test_a_staircase_is_its_periods_times_its_offsets(decay: Fraction, width: in
     drawn = staircase_noise(decay, width, high)
     weights = [Fraction(int(weight), drawn.offsets.total) for weight in drawn.offsets.weights[0]]
     assert sum(weights) == 1 and drawn.periods.rate == Rate(None, decay)
-    exact = sf.Staircase(decay, width, high)
+    exact = sf.mechanisms.Staircase(decay, width, high)
     for value in range(-3 * width - 1, 3 * width + 2):
         period, place = divmod(value if value >= 0 else -1 - value, width)
         chance = (1 - decay) * decay**period * weights[place if value >= 0 else width + place]

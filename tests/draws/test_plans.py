@@ -97,7 +97,7 @@ def test_a_product_gives_each_factor_a_word_of_its_own() -> None:
     from sfumato.release.sampler import sampler
 
     two = sf.prove([[3, 1], [1, 3]], sf.PrivacyType(sf.line(2), alpha="1/3"))
-    plan = sampler(sf.product_mechanism(two, two, two)).plan
+    plan = sampler(sf.mechanisms.product_mechanism(two, two, two)).plan
     asked = []
 
     def take(lanes: np.ndarray, first: int, count: int) -> np.ndarray:

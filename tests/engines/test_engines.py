@@ -291,7 +291,7 @@ def test_geometries_of_spark_name_themselves() -> None:
     from sfumato.release.geometry import refuse_geometry_types
     from sfumato.release.terms import Terms
 
-    places = sf.planar_geometric(sf.PrivacyType(sf.grid(3, 3), epsilon=1))
+    places = sf.mechanisms.planar_geometric(sf.PrivacyType(sf.grid(3, 3), epsilon=1))
     work = batch_release(places, Terms(Position("lat", "lon"), on_unknown="nearest"))
     for kind in (types.GeometryType(4326), types.GeographyType(4326)):
         with pytest.raises(errors.InvalidInput, match="the column 'shape' holds geometries"):

@@ -53,9 +53,9 @@ def test_section_ii_truncation() -> None:
 def test_section_iv_channel_and_bayes_risk() -> None:
     """M is G_4 on 0, 1/2, 1; rows x₀ and x₁ are ln 4 apart and the Bayes risk is 1/3."""
     secrets = [Fraction(0), Fraction(1, 2), Fraction(1)]
-    channel = sf.restrict(lattice_geometric(truncated_laplace(alpha="1/16"), 4), secrets)
+    channel = sf.channels.restrict(lattice_geometric(truncated_laplace(alpha="1/16"), 4), secrets)
     assert sf.smallest_epsilon(channel, lattice_space(2)) == pytest.approx(2 * np.log(4))
-    assert sf.bayes_risk(sf.Prior.uniform(secrets), channel) == Fraction(1, 3)
+    assert sf.measures.bayes_risk(sf.Prior.uniform(secrets), channel) == Fraction(1, 3)
 
 
 def test_section_ii_what_is_left_beside_zero() -> None:
@@ -67,7 +67,7 @@ def test_section_ii_what_is_left_beside_zero() -> None:
 def test_section_iv_after_the_second_output_two_guesses_are_as_good() -> None:
     """The paper prints "w = x₀ or w = x₀"."""
     secrets = [Fraction(0), Fraction(1, 2), Fraction(1)]
-    column = sf.restrict(lattice_geometric(truncated_laplace(alpha="1/16"), 4), secrets).matrix[:, 1]
+    column = sf.channels.restrict(lattice_geometric(truncated_laplace(alpha="1/16"), 4), secrets).matrix[:, 1]
     assert column.tolist() == [Fraction(1, 6), Fraction(1, 6), Fraction(1, 24)]
 
 

@@ -18,7 +18,7 @@ from sfumato.privacy.threshold import regular_threshold, tight_threshold
 
 def test_threshold_of_two_counts() -> None:
     """The paper prints 0.9, which a test with a tolerance gives."""
-    assert str(tight_threshold(sf.k_count_query(30, 2), digits=12)) == "1.136080275246"
+    assert str(tight_threshold(sf.spaces.k_count_query(30, 2), digits=12)) == "1.136080275246"
     item = ITEMS["C.fig6b"]()
     assert "is 0.90, as printed" in item.notes[1] and item.rows[0]["tight constraints"] == "none"
 
@@ -67,7 +67,7 @@ def test_example_3_leaks_more_than_printed() -> None:
     rows[:3] = (alpha + (1 - alpha) * np.eye(3)) / (1 + 2 * alpha)
     mechanism = sf.repair(rows, privacy).mechanism
     assert sf.verify(mechanism)
-    leaked = 5 * sf.min_mutual_information(letters, mechanism.channel)
+    leaked = 5 * sf.measures.min_mutual_information(letters, mechanism.channel)
     assert leaked == pytest.approx(1.34497, abs=5e-6)
     assert leaked <= 5 * leakage_bound(letters, privacy) < leaked + 1e-9
 

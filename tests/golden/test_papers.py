@@ -115,7 +115,7 @@ def test_paper_d_example_322() -> None:
 
 @pytest.mark.parametrize(
     ("space", "threshold"),
-    [(sf.sum_query(150, 5), 0.968133484697), (sf.k_count_query(30, 2), 1.136080275246)],
+    [(sf.sum_query(150, 5), 0.968133484697), (sf.spaces.k_count_query(30, 2), 1.136080275246)],
     ids=["sum", "2-count"],
 )
 def test_paper_c_query_metrics_give_the_right_thresholds(space: sf.FiniteSpace, threshold: float) -> None:

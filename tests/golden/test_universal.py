@@ -17,8 +17,8 @@ LEAST = [
     (sf.line(4), "1/2", "odd", "1/15"),
     (sf.cycle(4), "1/2", "bin", "1/12"),
     (sf.cycle(4), "1/2", "distance", "1/6"),
-    (sf.star(3), "2/3", "bin", "1/36"),
-    (sf.star(3), "1/2", "bin", "0"),
+    (sf.spaces.star(3), "2/3", "bin", "1/36"),
+    (sf.spaces.star(3), "1/2", "bin", "0"),
     (sf.line(5), "1/2", "nib", "0"),
 ]
 
@@ -35,7 +35,7 @@ def test_one_kernel_of_the_line_serves_guessing() -> None:
     """Of the 187 kernels of five secrets on a line, the geometric mechanism alone."""
     privacy = sf.PrivacyType(sf.line(5), alpha="1/2")
     loss = losses.bin(privacy.space)
-    found = [k for k in sf.kernels(privacy) if is_universally_optimal(k.channel, loss, privacy)]
+    found = [k for k in sf.types.kernels(privacy) if is_universally_optimal(k.channel, loss, privacy)]
     assert len(found) == 1
     geometric = sf.geometric(privacy).channel
     assert sf.refines(geometric, found[0].channel) and sf.refines(found[0].channel, geometric)
@@ -54,7 +54,7 @@ def test_the_converse_of_theorem_6_5_is_false() -> None:
 
 def test_guessing_outside_lines() -> None:
     """The introduction of paper A says never; the star with three leaves has a mechanism for e^ε ≥ 2, and not below."""
-    star = sf.star(3)
+    star = sf.spaces.star(3)
     for alpha, exists in (("1/2", True), ("1/3", True), ("3/5", False), ("9/10", False)):
         assert bool(universal_design(losses.bin(star), sf.PrivacyType(star, alpha=alpha)).exists) == exists
 

@@ -23,10 +23,10 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "a matrix for a channel": (lambda: sf.satisfies(table, privacy), r"Channel\(space, matrix\) makes one"),
     "a space for a promise": (lambda: sf.satisfies(channel, space), "must be a PrivacyType"),
     "a number for a promise": (lambda: sf.satisfies(channel, 0.5), "must be a PrivacyType"),
-    "a list for a prior": (lambda: sf.kantorovich([1, 0, 0], [0, 0, 1], space), r"Prior\(space, weights\)"),
+    "a list for a prior": (lambda: sf.orders.kantorovich([1, 0, 0], [0, 0, 1], space), r"Prior\(space, weights\)"),
     "a matrix for a loss": (lambda: sf.posterior_loss(prior, channel, table), "must be a Loss"),
     "a number for a space": (lambda: sf.smallest_epsilon(channel, 3), "must be a FiniteSpace"),
-    "swapped in a claim": (lambda: sf.claim(mechanism, prior, loss), "must be a Prior"),
+    "swapped in a claim": (lambda: sf.certify.claim(mechanism, prior, loss), "must be a Prior"),
     "saving a channel": (lambda: sf.save(channel, "x.sfm"), "must be a Mechanism"),
     "saving a repair": (lambda: sf.save(sf.repair(table, privacy), "x.sfm"), r"\.mechanism"),
     "verifying a number": (lambda: sf.verify(3), "a path, found int"),
@@ -36,7 +36,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "counts after the space": (lambda: sf.Prior.from_counts(space, [1, 2, 3]), "counts first"),
     "a negative count": (lambda: sf.Prior.from_counts([1, -1, 1], space), "the count of 1 is negative"),
     "an unknown secret": (lambda: sf.Prior.point(space, 9), "9 is not among 0, 1, 2"),
-    "an unknown row": (lambda: sf.restrict(channel, [0, 9]), "9 is not among 0, 1, 2"),
+    "an unknown row": (lambda: sf.channels.restrict(channel, [0, 9]), "9 is not among 0, 1, 2"),
     "a word among numbers": (lambda: sf.Channel(range(2), [[1, 0], ["x", 1]]), r"at index \(1, 0\)"),
     "labels without a difference": (lambda: sf.losses.absolute(sf.grid(2, 2)), r"distance\(\) takes any space"),
     "a query that fails": (lambda: sf.query(lambda db: 1 // db[0], values=[1, 0], individuals=1), r"database \(0,\)"),
@@ -63,7 +63,7 @@ def test_mechanisms_are_taken_for_their_channels() -> None:
     assert sf.satisfies(mechanism, privacy)  # type: ignore[arg-type]
     assert sf.smallest_epsilon(mechanism, privacy) == sf.smallest_epsilon(channel, space)  # type: ignore[arg-type]
     assert sf.posterior_loss(prior, mechanism, loss) == sf.posterior_loss(prior, channel, loss)  # type: ignore[arg-type]
-    assert sf.restrict(mechanism, [0]).secrets == (0,)  # type: ignore[arg-type]
+    assert sf.channels.restrict(mechanism, [0]).secrets == (0,)  # type: ignore[arg-type]
     assert sf.refines(mechanism, channel)  # type: ignore[arg-type]
 
 

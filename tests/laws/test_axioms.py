@@ -201,7 +201,7 @@ def test_axiom_2_1_2(first: sf.Channel, second: sf.Channel, weight: Fraction) ->
     """A choice by chance keeps what both channels keep, told or not."""
     together = [*worst_tradeoff(first).points, *worst_tradeoff(second).points]
     promise = q.from_tradeoff(TradeOff.through(together))
-    for channel in (first, second, mixture(weight, first, second), sf.choice(weight, first, second)):
+    for channel in (first, second, mixture(weight, first, second), sf.channels.choice(weight, first, second)):
         assert satisfies_predicate(channel, promise)
 
 

@@ -58,10 +58,10 @@ def test_theorem_4_multiplicative_miracle(data: st.DataObject) -> None:
     prior = data.draw(priors(channel.secrets))
     table = data.draw(losses(channel.secrets, smallest=0))
     gain = sf.Gain(table.actions, table.secrets, table.matrix)
-    before = sf.prior_vulnerability(prior, gain)
+    before = sf.measures.prior_vulnerability(prior, gain)
     if before > 0:
         bound = sf.capacity(channel).multiplicative
-        assert sf.posterior_vulnerability(prior, channel, gain) / before <= bound
+        assert sf.measures.posterior_vulnerability(prior, channel, gain) / before <= bound
     uniform = sf.Prior.uniform(channel.secrets)
     assert sf.leakage(uniform, channel) == sf.capacity(channel).multiplicative
 
@@ -88,7 +88,7 @@ def test_composition_laws(data: st.DataObject) -> None:
     other = data.draw(channels(channel.secrets))
     prior, loss = data.draw(priors(channel.secrets)), data.draw(losses(channel.secrets))
     p = data.draw(st.fractions(0, 1, max_denominator=6))
-    mixed = sf.posterior_loss(prior, sf.choice(p, channel, other), loss)
+    mixed = sf.posterior_loss(prior, sf.channels.choice(p, channel, other), loss)
     parts = sf.posterior_loss(prior, channel, loss), sf.posterior_loss(prior, other, loss)
     assert mixed == p * parts[0] + (1 - p) * parts[1]
     assert sf.posterior_loss(prior, sf.parallel(channel, other), loss) <= min(parts)
@@ -109,7 +109,7 @@ def test_loss_algebra(data: st.DataObject) -> None:
     weight = sum(prior.weights[: len(part)], Fraction(0))
     if weight:
         inside = sf.Prior(part, prior.weights[: len(part)] / weight)
-        expected = weight * sf.posterior_loss(inside, sf.restrict(channel, part), L.restrict_loss(one, part))
+        expected = weight * sf.posterior_loss(inside, sf.channels.restrict(channel, part), L.restrict_loss(one, part))
         assert sf.posterior_loss(prior, channel, lifted) == expected
 
 
@@ -119,5 +119,5 @@ def test_a_trivial_loss_learns_nothing(data: st.DataObject) -> None:
     prior = data.draw(priors(channel.secrets))
     row = data.draw(st.lists(st.integers(-3, 3), min_size=len(channel.secrets), max_size=len(channel.secrets)))
     loss = sf.Loss([0, 1], channel.secrets, [row, row])
-    assert sf.is_trivial(loss)
+    assert sf.losses.is_trivial(loss)
     assert sf.posterior_loss(prior, channel, loss) == sf.prior_loss(prior, loss)

@@ -94,7 +94,7 @@ def test_lemma_9_both_inequalities_exactly(data: st.DataObject) -> None:
     loss = data.draw(losses(lattice(steps), smallest=0))
     stairs = sf.Loss(loss.actions, lattice(fine), loss.matrix[:, _cells(steps, times)])
     between = sf.posterior_loss(gather(density, fine), mechanism, stairs)
-    coarse = sf.posterior_loss(gather(density, steps), sf.restrict(mechanism, lattice(steps)), loss)
+    coarse = sf.posterior_loss(gather(density, steps), sf.channels.restrict(mechanism, lattice(steps)), loss)
     factor = base**times  # e^{−ε/N}
     assert factor * coarse <= between <= coarse / factor
 
@@ -121,7 +121,7 @@ def test_lemma_10_no_kernel_beats_the_geometric_for_a_legal_loss(n: int, alpha: 
     source = data.draw(st.sampled_from([absolute_error(), squared_error()]))
     loss = lattice_loss(source, steps)
     best = sf.posterior_loss(prior, lattice_geometric(truncated_laplace(alpha=alpha**steps), steps), loss)
-    for kernel in sf.kernels(sf.PrivacyType(sf.line(n), alpha=alpha)):
+    for kernel in sf.types.kernels(sf.PrivacyType(sf.line(n), alpha=alpha)):
         rival = sf.Channel(prior.secrets, kernel.channel.matrix)
         assert best <= sf.posterior_loss(prior, rival, loss)
 
@@ -176,7 +176,7 @@ def test_theorems_13_and_14_the_gap_and_its_bounds(data: st.DataObject) -> None:
     geometric = lattice_geometric(source, steps)
     best = sf.posterior_loss(prior, geometric, loss)
     found = enclosed_loss(prior, source, loss)
-    kappa = sf.loss_lipschitz(loss, space)
+    kappa = sf.orders.loss_lipschitz(loss, space)
     moved = line_hyper_distance(sf.hyper(prior, geometric), sf.hyper(prior, on_lattice(pixelate(source, steps), steps)))
     assert found.high >= best
     assert found.low - best <= kappa * moved.cost
@@ -192,7 +192,7 @@ def test_theorem_14_repaired_smearing_costs_no_more_than_its_bound_for_any_prior
     source = truncated_laplace(alpha=base ** (steps * times))
     prior = sf.Prior(lattice_space(steps), data.draw(distributions(steps + 1)))
     loss = data.draw(losses(lattice(steps)))
-    kappa, t = sf.loss_lipschitz(loss, lattice_space(steps)), base**times
+    kappa, t = sf.orders.loss_lipschitz(loss, lattice_space(steps)), base**times
     bound = min((1 - t) / (2 * (1 + t)), (Fraction(1, 2) + 2 * t) / steps)
     geometric, coarse = lattice_geometric(source, steps), on_lattice(pixelate(source, steps * times), steps)
     assert line_hyper_distance(sf.hyper(prior, geometric), sf.hyper(prior, coarse)).cost <= bound
@@ -210,7 +210,7 @@ def test_the_gap_falls_like_the_square_for_any_prior(data: st.DataObject) -> Non
     source = truncated_laplace(alpha=t**steps)
     prior = sf.Prior(lattice_space(steps), data.draw(distributions(steps + 1)))
     loss = data.draw(losses(lattice(steps)))
-    kappa = sf.loss_lipschitz(loss, lattice_space(steps))
+    kappa = sf.orders.loss_lipschitz(loss, lattice_space(steps))
     best = sf.posterior_loss(prior, lattice_geometric(source, steps), loss)
     found = enclosed_loss(prior, source, loss)
     assert smear_bound(source, steps) <= 4 * (1 - t) ** 2 / ((1 + t) * (1 + 3 * t))
@@ -236,8 +236,8 @@ def test_theorem_14_as_printed_passes_to_a_loss_that_is_not_lipschitz(steps: int
     point = np.array([Fraction(int(k == middle)) for k in range(steps + 1)], dtype=object)
     starred = sf.Loss(loss.actions, loss.secrets, loss.matrix * point * (steps + 1))
     space = lattice_space(steps)
-    assert sf.loss_lipschitz(loss, space) == 1
-    assert sf.loss_lipschitz(starred, space) == Fraction(steps * (steps + 1), 2)
+    assert sf.orders.loss_lipschitz(loss, space) == 1
+    assert sf.orders.loss_lipschitz(starred, space) == Fraction(steps * (steps + 1), 2)
     channel = lattice_geometric(truncated_laplace(alpha="1/16"), steps)
     prior, uniform = sf.Prior(space, ["1/4", "3/4", *["0"] * (steps - 1)]), sf.Prior.uniform(space)
     weighted = sf.Loss(loss.actions, loss.secrets, loss.matrix * prior.weights * (steps + 1))
@@ -340,7 +340,7 @@ def test_lemma_16_finer_steps_are_legal_on_the_lattice(loss: IntervalLoss, steps
     stairs = lattice_loss(step_loss(loss, steps * times), steps)
     plain = lattice_loss(loss, steps)
     assert stairs.matrix[:, :-1] == pytest.approx(plain.matrix[:, :-1].astype(float), abs=1e-15)
-    assert sf.is_monotone(plain, lattice_space(steps))
+    assert sf.losses.is_monotone(plain, lattice_space(steps))
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])

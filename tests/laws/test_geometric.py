@@ -48,7 +48,7 @@ def test_single_crossing_losses_are_served_best_by_the_geometric(
 @settings(max_examples=30)
 def test_it_is_a_kernel_on_lines_of_any_spacing(space: sf.FiniteSpace, alpha: Fraction) -> None:
     privacy = sf.PrivacyType(space, alpha=alpha)
-    assert sf.is_kernel(sf.geometric(privacy).channel, privacy)
+    assert sf.types.is_kernel(sf.geometric(privacy).channel, privacy)
 
 
 def test_other_losses_may_do_better_elsewhere() -> None:

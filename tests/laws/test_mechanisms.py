@@ -138,9 +138,13 @@ def test_membership_is_optimal_for_membership_on_discrete_spaces(size: int, alph
     privacy = sf.PrivacyType(space, alpha=alpha)
     inside = space.labels[: max(1, size // 2)]
     prior = sf.Prior(space, data.draw(distributions(size)))
-    best = sf.membership(privacy, inside)
+    best = sf.mechanisms.membership(privacy, inside)
     asked = sf.losses.member(space, inside)
-    for other in (sf.random_response(privacy), sf.dual_random_response(privacy), sf.closest_pair(privacy)):
+    for other in (
+        sf.random_response(privacy),
+        sf.mechanisms.dual_random_response(privacy),
+        sf.mechanisms.closest_pair(privacy),
+    ):
         assert sf.posterior_loss(prior, best.channel, asked) <= sf.posterior_loss(prior, other.channel, asked)
 
 

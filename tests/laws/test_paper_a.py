@@ -21,7 +21,7 @@ from strategies import alphas, channels, exact_private_channels, priors
 from strategies import losses as random_losses
 
 metrics = st.sampled_from([
-    sf.line(3), sf.line(4), sf.discrete(3), sf.discrete(4), sf.star(3), sf.cycle(4), sf.cycle(5),
+    sf.line(3), sf.line(4), sf.discrete(3), sf.discrete(4), sf.spaces.star(3), sf.cycle(4), sf.cycle(5),
     sf.graph({(0, 1): 2, (1, 2): 3, (0, 2): 4}), sf.graph({(0, 1): 1, (1, 2): 3, (2, 3): 2, (0, 3): 2}),
 ])  # fmt: skip
 
@@ -256,7 +256,7 @@ def test_remark_1_and_lemma_a1_the_best_remap_is_the_best_action_at_each_output(
     assert least == sf.posterior_loss(prior, channel, loss)
 
 
-@given(st.sampled_from([sf.line(3), sf.discrete(3), sf.cycle(4), sf.star(3)]), alphas())
+@given(st.sampled_from([sf.line(3), sf.discrete(3), sf.cycle(4), sf.spaces.star(3)]), alphas())
 @settings(max_examples=25)
 def test_corollaries_17_and_18_the_capacities_are_those_of_the_best_kernels(
     space: sf.FiniteSpace, alpha: Fraction

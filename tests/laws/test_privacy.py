@@ -18,10 +18,10 @@ from strategies import channels, exact_private_channels
 def test_post_processing_mixing_and_restricting_keep_a_promise(case: Any, data: st.DataObject) -> None:
     channel, privacy = case
     assert sf.satisfies(sf.cascade(channel, data.draw(channels(channel.outputs))), privacy)
-    assert sf.satisfies(sf.choice("1/3", channel, sf.Channel.constant(channel)), privacy)
+    assert sf.satisfies(sf.channels.choice("1/3", channel, sf.Channel.constant(channel)), privacy)
     part = channel.secrets[: max(1, len(channel.secrets) // 2)]
     smaller = sf.PrivacyType(privacy.space.restrict(part), alpha=privacy.alpha)
-    assert sf.satisfies(sf.restrict(channel, part), smaller)
+    assert sf.satisfies(sf.channels.restrict(channel, part), smaller)
 
 
 @given(exact_private_channels())
@@ -48,7 +48,7 @@ def queries(draw: Any) -> tuple[Any, sf.FiniteSpace, sf.FiniteSpace]:
     databases = sf.hamming(draw(st.integers(1, 3)))
     answers = draw(st.lists(st.integers(0, 3), min_size=len(databases), max_size=len(databases)))
     function = dict(zip(databases.labels, answers, strict=True)).__getitem__
-    return function, databases, sf.induced(function, databases)
+    return function, databases, sf.spaces.induced(function, databases)
 
 
 @given(queries(), st.data())
@@ -56,11 +56,13 @@ def queries(draw: Any) -> tuple[Any, sf.FiniteSpace, sf.FiniteSpace]:
 def test_theorem_1_and_corollary_1(query: Any, data: st.DataObject) -> None:
     """Any query is uniformly 1-sensitive to its induced metric, and then H is private iff H ∘ f is."""
     function, databases, answers = query
-    assert sf.is_uniformly_sensitive(function, databases, answers)
+    assert sf.spaces.is_uniformly_sensitive(function, databases, answers)
     mechanism = data.draw(channels(answers.labels))
     alpha = data.draw(st.fractions("1/8", "7/8", max_denominator=8))
     inside = sf.satisfies(mechanism, sf.PrivacyType(answers, alpha=alpha))
-    outside = sf.satisfies(sf.oblivious(mechanism, function, databases), sf.PrivacyType(databases, alpha=alpha))
+    outside = sf.satisfies(
+        sf.channels.oblivious(mechanism, function, databases), sf.PrivacyType(databases, alpha=alpha)
+    )
     assert bool(inside) == bool(outside)
 
 
@@ -68,7 +70,7 @@ def test_theorem_1_and_corollary_1(query: Any, data: st.DataObject) -> None:
 @settings(max_examples=60)
 def test_sensitivity_to_the_induced_metric_is_at_most_one(query: Any) -> None:
     function, databases, answers = query
-    assert sf.lipschitz_constant(function, databases, answers) <= 1
+    assert sf.spaces.lipschitz_constant(function, databases, answers) <= 1
 
 
 @given(exact_private_channels())
@@ -79,11 +81,11 @@ def test_row_distance_is_a_metric_below_the_promise(case: Any) -> None:
     labels = privacy.secrets[:4]
     for x in labels:
         for z in labels:
-            here = sf.row_distance(channel, x, z)
-            assert here == sf.row_distance(channel, z, x)
+            here = sf.privacy.row_distance(channel, x, z)
+            assert here == sf.privacy.row_distance(channel, z, x)
             assert here <= privacy.rate * privacy.space.distance(x, z) * (1 + 1e-12) + 1e-12
             for y in labels:
-                assert here <= sf.row_distance(channel, x, y) + sf.row_distance(channel, y, z) + 1e-12
+                assert here <= sf.privacy.row_distance(channel, x, y) + sf.privacy.row_distance(channel, y, z) + 1e-12
 
 
 def test_the_survey_paradox() -> None:

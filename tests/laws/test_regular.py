@@ -34,7 +34,7 @@ SYMMETRIC = st.one_of(
     st.integers(3, 7).map(sf.cycle),
     st.integers(1, 6).map(sf.discrete),
     st.integers(1, 4).map(sf.hamming),
-    st.integers(1, 4).map(lambda n: sf.complete_bipartite(n, n)),
+    st.integers(1, 4).map(lambda n: sf.spaces.complete_bipartite(n, n)),
 )
 
 
@@ -172,7 +172,7 @@ def test_corollary_3_best_for_the_uniform_prior_iff_some_remap_is_tight_if_no_mu
 
 def test_corollary_3_with_a_multiplier_of_zero_where_similarity_is_positive_definite() -> None:
     """The star with three leaves at e^{−ε} = 1/2: z is 0 in the middle, and what a program finds is tight."""
-    privacy = sf.PrivacyType(sf.star(3), alpha="1/2")
+    privacy = sf.PrivacyType(sf.spaces.star(3), alpha="1/2")
     assert has_tight_constraints(privacy).witness.values.tolist() == [0, *[Fraction(2, 3)] * 3]
     value, best = optimal_utility(sf.Prior.uniform(privacy.space), privacy)
     diagonal = np.diagonal(_remapped(best.matrix, _best_remap(np.ones(4, dtype=object), best.matrix), 4))
@@ -186,7 +186,7 @@ def test_corollary_3_fails_where_a_multiplier_is_zero() -> None:
     The tight one reports the side of three, z = 2/3 and 0. The other reports the side of four; for it the three others
     are one and the same, so nothing that is made of it can tell them apart, as the tight one does.
     """
-    space = sf.complete_bipartite(3, 4)
+    space = sf.spaces.complete_bipartite(3, 4)
     privacy, uniform = sf.PrivacyType(space, alpha="1/2"), sf.Prior.uniform(space)
     assert has_tight_constraints(privacy).witness.values.tolist() == [Fraction(2, 3)] * 3 + [0] * 4
     near, far, even = Fraction(1, 2), Fraction(1, 6), Fraction(1, 4)
@@ -215,9 +215,9 @@ def test_proposition_4_bits_leaked_are_utility_with_the_best_remap(data: Any) ->
     best = sf.optimal_remap(prior, channel, sf.losses.bin(channel.secrets))
     chosen = [channel.secrets.index(best[output]) if output in best else 0 for output in channel.outputs]
     assert prior.weights @ np.diagonal(_remapped(channel.matrix, chosen, size)) == utility
-    bits = sf.min_entropy(prior) - sf.measures.conditional_min_entropy(prior, channel)
+    bits = sf.measures.min_entropy(prior) - sf.measures.conditional_min_entropy(prior, channel)
     assert bits == pytest.approx(log2(utility / prior.weights.max()), abs=1e-12)
-    assert sf.min_mutual_information(prior, channel) == pytest.approx(bits, abs=1e-12)
+    assert sf.measures.min_mutual_information(prior, channel) == pytest.approx(bits, abs=1e-12)
 
 
 @given(st.data(), exact_private_channels())
@@ -256,7 +256,9 @@ def test_the_bound_is_valid_for_priors_that_are_not_regular(data: Any, case: tup
     assert sf.bayes_vulnerability(prior, channel) <= bound.value
 
 
-@given(st.data(), st.sampled_from([sf.line(3), sf.star(3), sf.cycle(5), sf.discrete(4), ONE_MORE_EDGE]), alphas())
+@given(
+    st.data(), st.sampled_from([sf.line(3), sf.spaces.star(3), sf.cycle(5), sf.discrete(4), ONE_MORE_EDGE]), alphas()
+)
 @settings(max_examples=25)
 def test_theorem_4_the_true_optimum_lies_below_the_bound_and_meets_it_where_it_is_attained(
     data: Any, space: sf.FiniteSpace, alpha: Fraction

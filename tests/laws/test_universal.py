@@ -46,7 +46,7 @@ def test_rays_of_a_tree_in_the_basis_of_similarities(space: sf.FiniteSpace, alph
     privacy = sf.PrivacyType(space, alpha=alpha)
     phi = similarity(privacy)
     first, second = space.pairs
-    for ray in sf.vertices(privacy).rays:
+    for ray in sf.types.vertices(privacy).rays:
         higher = [0] * len(ray)
         for x, z in zip(first, second, strict=True):
             assert ray[x] != ray[z]

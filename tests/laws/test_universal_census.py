@@ -72,6 +72,6 @@ def test_no_mechanism_serves_every_loss_on_three_secrets() -> None:
     for space in (sf.line(3), sf.discrete(3), sf.graph([(0, 1, 2), (1, 2, 3), (0, 2, 4)])):
         privacy = sf.PrivacyType(space, alpha="1/2")
         pairs = [losses.lift(losses.bin(pair), space) for pair in combinations(space.labels, 2)]
-        for kernel in sf.kernels(privacy):
+        for kernel in sf.types.kernels(privacy):
             served = [regret(kernel.channel, loss, privacy) == 0 for loss in [*pairs, losses.member(space, [1])]]
             assert not all(served)

@@ -41,7 +41,7 @@ def test_theorem_6(given_: tuple[Channel, sf.PrivacyType], data: st.DataObject) 
     nothing = Channel.constant(privacy.space)
     dominated = any(all(row <= other) for row in loss.matrix for other in [loss.matrix.min(axis=0)])
     assert (regret(nothing, loss, privacy) == 0) == dominated
-    both = sf.choice("1/3", channel, nothing)
+    both = sf.channels.choice("1/3", channel, nothing)
     assert (regret(both, loss, privacy) == 0) == (own == 0 and dominated)
 
 
@@ -67,18 +67,20 @@ def test_theorem_6_5_holds_one_way(space: sf.FiniteSpace, alpha: Fraction, data:
     chosen = data.draw(st.lists(st.sampled_from(space.labels), min_size=1, max_size=len(space), unique=True))
     smaller = sf.PrivacyType(space.restrict(chosen), alpha=alpha)
     loss = data.draw(random_losses(chosen))
-    kernel = sf.kernels(privacy)[0].channel
-    assert regret(kernel, losses.lift(loss, space), privacy) <= regret(sf.restrict(kernel, chosen), loss, smaller)
+    kernel = sf.types.kernels(privacy)[0].channel
+    assert regret(kernel, losses.lift(loss, space), privacy) <= regret(
+        sf.channels.restrict(kernel, chosen), loss, smaller
+    )
 
 
-@given(st.sampled_from([sf.line(3), sf.line(4), sf.discrete(3), sf.cycle(4), sf.star(3)]), alphas(), st.data())
+@given(st.sampled_from([sf.line(3), sf.line(4), sf.discrete(3), sf.cycle(4), sf.spaces.star(3)]), alphas(), st.data())
 @settings(max_examples=40)
 def test_corollary_7_and_the_criterion_of_rays(space: sf.FiniteSpace, alpha: Fraction, data: st.DataObject) -> None:
     """If a universally optimal mechanism exists some kernel is one; programs and rays agree on which."""
     privacy = sf.PrivacyType(space, alpha=alpha)
     loss = data.draw(random_losses(space.labels))
     served = []
-    for kernel in sf.kernels(privacy):
+    for kernel in sf.types.kernels(privacy):
         none = regret(kernel.channel, loss, privacy) == 0
         served.append(none)
         asked = pose(loss, privacy)

@@ -10,20 +10,20 @@ from sfumato import losses
 
 def test_classes_of_the_standard_losses() -> None:
     line, discrete = sf.line(4), sf.discrete(4)
-    assert sf.is_monotone(losses.bin(line), line)
-    assert not sf.is_strictly_monotone(losses.bin(line), line)
-    assert sf.is_strictly_monotone(losses.bin(discrete), discrete)
-    assert not sf.is_monotone(losses.nib(line), line)
-    assert sf.is_strictly_monotone(losses.squared(line), line)
-    assert not sf.is_monotone(losses.absolute(discrete), discrete)
-    assert sf.is_monotone(losses.threshold(line, 1), line)
+    assert sf.losses.is_monotone(losses.bin(line), line)
+    assert not sf.losses.is_strictly_monotone(losses.bin(line), line)
+    assert sf.losses.is_strictly_monotone(losses.bin(discrete), discrete)
+    assert not sf.losses.is_monotone(losses.nib(line), line)
+    assert sf.losses.is_strictly_monotone(losses.squared(line), line)
+    assert not sf.losses.is_monotone(losses.absolute(discrete), discrete)
+    assert sf.losses.is_monotone(losses.threshold(line, 1), line)
 
 
 @given(st.permutations(range(5)))
 def test_the_remap_of_a_shuffled_loss_is_found(order: list[int]) -> None:
     line = sf.line(5)
     shuffled = losses.function(line, lambda w, x: abs(order[w] - x))
-    verdict = sf.is_strictly_monotone(shuffled, line)
+    verdict = sf.losses.is_strictly_monotone(shuffled, line)
     assert verdict
     # the line has a mirror image: both it and the permutation itself are right
     remap, function = verdict.witness.remap, verdict.witness.function
@@ -34,15 +34,15 @@ def test_the_remap_of_a_shuffled_loss_is_found(order: list[int]) -> None:
 def test_actions_must_map_injectively_with_one_function() -> None:
     line = sf.line(3)
     twice = losses.matrix(line, [[0, 1, 2], [0, 1, 2]])
-    assert not sf.is_monotone(twice, line)
+    assert not sf.losses.is_monotone(twice, line)
     different = losses.matrix(line, [[0, 1, 2], [3, 0, 3]])
-    assert not sf.is_monotone(different, line)
-    assert not sf.is_monotone(losses.matrix(line, [[0, 1, 2]] * 4), line)
+    assert not sf.losses.is_monotone(different, line)
+    assert not sf.losses.is_monotone(losses.matrix(line, [[0, 1, 2]] * 4), line)
 
 
 def test_trivial_losses() -> None:
-    assert sf.is_trivial(losses.matrix([0, 1], [[1, 5], [1, 5]]))
-    verdict = sf.is_trivial(losses.matrix([0, 1], [[1, 5], [1, 4]]))
+    assert sf.losses.is_trivial(losses.matrix([0, 1], [[1, 5], [1, 5]]))
+    verdict = sf.losses.is_trivial(losses.matrix([0, 1], [[1, 5], [1, 4]]))
     assert not verdict
     assert verdict.witness == (0, 1, 1)
 
@@ -59,6 +59,6 @@ def test_a_dominating_action() -> None:
 
 def test_monotone_in_exact_distances() -> None:
     grid = sf.grid(3, 3)
-    assert sf.is_strictly_monotone(losses.distance(grid), grid)
+    assert sf.losses.is_strictly_monotone(losses.distance(grid), grid)
     with pytest.raises(ValueError, match="secrets"):
-        sf.is_monotone(losses.bin([0, 1]), grid)
+        sf.losses.is_monotone(losses.bin([0, 1]), grid)

@@ -72,8 +72,8 @@ def test_the_default_is_the_error_of_a_numeric_query_and_the_distance_elsewhere(
     total = sf.sum_query(10, 3)
     assert losses.default(total).name == "absolute" and losses.default(total).at(0, 30) == 30
     assert losses.default(sf.count_query(5)).name == "absolute"
-    both = losses.default(sf.k_count_query(2, 2))
-    assert both.at((0, 0), (1, 2)) == 3 and losses.squared(sf.k_count_query(2, 2)).at((0, 0), (1, 2)) == 5
+    both = losses.default(sf.spaces.k_count_query(2, 2))
+    assert both.at((0, 0), (1, 2)) == 3 and losses.squared(sf.spaces.k_count_query(2, 2)).at((0, 0), (1, 2)) == 5
     salary = sf.query(sum, values=[0, 10, 100], individuals=2)
     assert losses.default(salary).at(0, 200) == 200 and losses.distance(salary).at(0, 200) == 2
     pairs = sf.query(lambda db: (sum(db), max(db)), values=[0, 5], individuals=2)

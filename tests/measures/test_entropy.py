@@ -16,24 +16,24 @@ fair = sf.Prior.uniform([0, 1])
 
 def test_entropies_of_known_distributions() -> None:
     prior = sf.Prior(range(4), ["1/2", "1/4", "1/8", "1/8"])
-    assert sf.shannon_entropy(prior) == pytest.approx(1.75)
-    assert sf.min_entropy(prior) == 1
-    assert sf.guessing_entropy(prior) == Fraction(1 * 4 + 2 * 2 + 3 + 4, 8)
-    assert sf.shannon_entropy(sf.Prior.point(range(4), 2)) == 0
-    assert sf.conditional_guessing_entropy(fair, flip) == Fraction(4, 3)
-    assert sf.conditional_min_entropy(fair, flip) == pytest.approx(-log2(2 / 3))
-    assert sf.min_mutual_information(fair, flip) == pytest.approx(log2(4 / 3))
+    assert sf.measures.shannon_entropy(prior) == pytest.approx(1.75)
+    assert sf.measures.min_entropy(prior) == 1
+    assert sf.measures.guessing_entropy(prior) == Fraction(1 * 4 + 2 * 2 + 3 + 4, 8)
+    assert sf.measures.shannon_entropy(sf.Prior.point(range(4), 2)) == 0
+    assert sf.measures.conditional_guessing_entropy(fair, flip) == Fraction(4, 3)
+    assert sf.measures.conditional_min_entropy(fair, flip) == pytest.approx(-log2(2 / 3))
+    assert sf.measures.min_mutual_information(fair, flip) == pytest.approx(log2(4 / 3))
     binary = -(2 / 3) * log2(2 / 3) - (1 / 3) * log2(1 / 3)
-    assert sf.mutual_information(fair, flip) == pytest.approx(1 - binary)
-    assert sf.conditional_shannon_entropy(fair, flip) == pytest.approx(binary)
+    assert sf.measures.mutual_information(fair, flip) == pytest.approx(1 - binary)
+    assert sf.measures.conditional_shannon_entropy(fair, flip) == pytest.approx(binary)
 
 
 @given(st.data())
 def test_observation_never_raises_an_entropy(data: st.DataObject) -> None:
     channel = data.draw(channels())
     prior = data.draw(priors(channel.secrets))
-    assert sf.conditional_shannon_entropy(prior, channel) <= sf.shannon_entropy(prior) + 1e-12
-    assert sf.conditional_min_entropy(prior, channel) <= sf.min_entropy(prior) + 1e-12
-    assert sf.conditional_guessing_entropy(prior, channel) <= sf.guessing_entropy(prior)
-    assert sf.min_mutual_information(prior, channel) >= 0
-    assert sf.mutual_information(prior, channel) >= 0
+    assert sf.measures.conditional_shannon_entropy(prior, channel) <= sf.measures.shannon_entropy(prior) + 1e-12
+    assert sf.measures.conditional_min_entropy(prior, channel) <= sf.measures.min_entropy(prior) + 1e-12
+    assert sf.measures.conditional_guessing_entropy(prior, channel) <= sf.measures.guessing_entropy(prior)
+    assert sf.measures.min_mutual_information(prior, channel) >= 0
+    assert sf.measures.mutual_information(prior, channel) >= 0

@@ -24,8 +24,8 @@ def test_leakage_of_gains_and_losses() -> None:
 
 
 def test_capacities() -> None:
-    assert sf.capacity(sf.Channel.identity(range(5))) == sf.Capacity(5, 1)
-    assert sf.capacity(sf.Channel.constant(range(5))) == sf.Capacity(1, 0)
+    assert sf.capacity(sf.Channel.identity(range(5))) == sf.measures.Capacity(5, 1)
+    assert sf.capacity(sf.Channel.constant(range(5))) == sf.measures.Capacity(1, 0)
     assert sf.capacity(flip.to_floats()).multiplicative == pytest.approx(4 / 3)
 
 

@@ -53,7 +53,7 @@ def test_splitting_is_tried() -> None:
 
 def test_a_measure_that_may_be_good_is_left_open() -> None:
     def information(channel: sf.Channel) -> float:
-        return sf.mutual_information(sf.Prior.uniform(channel.secrets), channel)
+        return sf.measures.mutual_information(sf.Prior.uniform(channel.secrets), channel)
 
     verdict = respects_sufficiency(information, tries=60, secrets=3)
     assert not verdict.decided

@@ -19,7 +19,7 @@ def test_posterior_loss_is_the_best_over_all_remaps(data: st.DataObject) -> None
     """Paper A, Lemma A1: the sum of minima is the minimum over remaps."""
     channel = data.draw(channels(outputs=3))
     prior, loss = data.draw(priors(channel.secrets)), data.draw(losses(channel.secrets))
-    joint = sf.joint(prior, channel)
+    joint = sf.channels.joint(prior, channel)
     by_hand = min(
         sum(joint[x, y] * loss.matrix[remap[y], x] for x in range(len(channel.secrets)) for y in range(3))
         for remap in product(range(len(loss.actions)), repeat=3)
@@ -39,18 +39,18 @@ def test_bin_takes_the_short_way_to_the_same_value(data: st.DataObject) -> None:
     )
     doubled = L.scale(long_way, "2")
     assert 2 * sf.posterior_loss(prior, channel, L.bin(prior)) == sf.posterior_loss(prior, channel, doubled)
-    assert sf.posterior_vulnerability(prior, channel, L.guess(prior)) == sf.bayes_vulnerability(prior, channel)
+    assert sf.measures.posterior_vulnerability(prior, channel, L.guess(prior)) == sf.bayes_vulnerability(prior, channel)
     floating = sf.bayes_vulnerability(prior.to_floats(), channel.to_floats())
     assert floating == pytest.approx(float(sf.bayes_vulnerability(prior, channel)))
-    assert sf.bayes_risk(prior, channel) == 1 - sf.bayes_vulnerability(prior, channel)
+    assert sf.measures.bayes_risk(prior, channel) == 1 - sf.bayes_vulnerability(prior, channel)
 
 
 def test_prior_loss_and_action() -> None:
     prior = sf.Prior([0, 1, 2], ["1/2", "1/4", "1/4"])
     loss = L.absolute([0, 1, 2])
     assert sf.prior_loss(prior, loss) == Fraction(3, 4)
-    assert sf.optimal_action(prior, loss) == 0
-    assert sf.prior_vulnerability(prior, L.guess(prior)) == Fraction(1, 2)
+    assert sf.measures.optimal_action(prior, loss) == 0
+    assert sf.measures.prior_vulnerability(prior, L.guess(prior)) == Fraction(1, 2)
     assert sf.prior_loss(prior.to_floats(), loss) == 0.75
 
 

@@ -56,12 +56,16 @@ def test_named_measures_are_the_old_acquaintances() -> None:
     prior = sf.Prior([0, 1, 2], ["1/2", "1/3", "1/6"])
     channel = sf.Channel(range(3), [["1/2", "1/2", 0], ["1/4", "1/2", "1/4"], [0, "1/3", "2/3"]])
     for exact in (channel, channel.to_floats()):
-        assert divergence_utility(prior, "entropy")(exact) == pytest.approx(sf.mutual_information(prior, exact))
+        assert divergence_utility(prior, "entropy")(exact) == pytest.approx(
+            sf.measures.mutual_information(prior, exact)
+        )
         loss, gain = L.absolute(sf.line(3)), L.guess(prior)
         assert bayes_utility(prior, loss)(exact) == pytest.approx(-sf.posterior_loss(prior, exact, loss))
-        assert bayes_utility(prior, gain)(exact) == pytest.approx(sf.posterior_vulnerability(prior, exact, gain))
+        assert bayes_utility(prior, gain)(exact) == pytest.approx(
+            sf.measures.posterior_vulnerability(prior, exact, gain)
+        )
         assert expected_utility(prior, loss)(exact) == pytest.approx(-sf.expected_loss(prior, exact, loss))
-    assert bayes_utility(prior, L.bin(prior))(channel) == -sf.bayes_risk(prior, channel)
+    assert bayes_utility(prior, L.bin(prior))(channel) == -sf.measures.bayes_risk(prior, channel)
 
 
 def test_overlaps_of_many_rows_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_a_loss_is_a_score() -> None:
 
 
 @pytest.mark.parametrize(
-    "space", [sf.line(5), sf.grid(3, 3), sf.star(4), sf.points([[0.1, 0.7], [0.3, 0.2], [0.9, 0.9]])]
+    "space", [sf.line(5), sf.grid(3, 3), sf.spaces.star(4), sf.points([[0.1, 0.7], [0.3, 0.2], [0.9, 0.9]])]
 )
 def test_the_exact_calibration_uses_the_promise_up(space: sf.FiniteSpace) -> None:
     privacy = sf.PrivacyType(space, epsilon=1)

@@ -15,7 +15,7 @@ from strategies import alphas
 
 @given(alphas(), st.integers(-5, 5), st.integers(0, 12))
 def test_cumulative_sums_are_sums(alpha: Fraction, x: int, reach: int) -> None:
-    noise = sf.InfiniteGeometric(alpha)
+    noise = sf.mechanisms.InfiniteGeometric(alpha)
     assert noise.cumulative(x, x + reach) - noise.cumulative(x, x - reach - 1) == sum(
         noise.probability(x, y) for y in range(x - reach, x + reach + 1)
     )
@@ -24,7 +24,7 @@ def test_cumulative_sums_are_sums(alpha: Fraction, x: int, reach: int) -> None:
 
 @given(alphas(), st.integers(2, 6), st.integers(-3, 3))
 def test_truncation_gathers_what_lies_beyond_the_ends(alpha: Fraction, n: int, low: int) -> None:
-    noise = sf.InfiniteGeometric(alpha)
+    noise = sf.mechanisms.InfiniteGeometric(alpha)
     made = noise.truncated(low, low + n - 1)
     assert made.secrets == tuple(range(low, low + n))
     assert (made.channel.matrix == truncated_geometric(n, alpha).matrix).all()
@@ -48,15 +48,15 @@ def test_a_smaller_alpha_than_promised_is_refused_and_a_larger_one_proved() -> N
 
 
 def test_what_is_no_line_and_other_bad_input() -> None:
-    for space in (sf.cycle(4), sf.star(3), sf.discrete(3), sf.grid(2, 2), sf.graph([(0, 1)], labels=[0, 1, 2])):
+    for space in (sf.cycle(4), sf.spaces.star(3), sf.discrete(3), sf.grid(2, 2), sf.graph([(0, 1)], labels=[0, 1, 2])):
         with pytest.raises(NotSupported, match="line"):
             sf.geometric(sf.PrivacyType(space, epsilon=1))
     assert line_order(sf.graph([("b", "a"), ("c", "a")])) in ([0, 1, 2], [2, 1, 0], [0, 2, 1], [1, 0, 2], [1, 2, 0])
     with pytest.raises(InvalidEpsilon):
-        sf.InfiniteGeometric(Fraction(1))
+        sf.mechanisms.InfiniteGeometric(Fraction(1))
     with pytest.raises(InvalidInput, match="low < high"):
-        sf.InfiniteGeometric(Fraction(1, 2)).truncated(3, 3)
+        sf.mechanisms.InfiniteGeometric(Fraction(1, 2)).truncated(3, 3)
     with pytest.raises(NotSupported, match="Hamming"):
-        sf.hamming_kernel(sf.PrivacyType(sf.line(4), epsilon=1))
+        sf.mechanisms.hamming_kernel(sf.PrivacyType(sf.line(4), epsilon=1))
     with pytest.raises(NotSupported, match="two symbols"):
-        sf.hamming_kernel(sf.PrivacyType(sf.hamming(2).restrict(["00", "11"]), epsilon=1))
+        sf.mechanisms.hamming_kernel(sf.PrivacyType(sf.hamming(2).restrict(["00", "11"]), epsilon=1))

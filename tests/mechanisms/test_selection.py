@@ -50,7 +50,7 @@ def test_the_mechanism_is_exact_where_it_can_be() -> None:
     assert np.abs(rounded.weights[1] / rounded.total - np.array(expected, dtype=float)).max() < 1e-13
 
 
-@pytest.mark.parametrize("space", [sf.line(6), sf.grid(3, 3), sf.star(3), sf.discrete(4)])
+@pytest.mark.parametrize("space", [sf.line(6), sf.grid(3, 3), sf.spaces.star(3), sf.discrete(4)])
 def test_the_bound_is_safe_and_the_exact_calibration_sharp(space: sf.FiniteSpace) -> None:
     privacy = sf.PrivacyType(space, epsilon="0.9")
     loose, sharp = permute_and_flip(privacy), permute_and_flip(privacy, calibration="exact")

@@ -96,7 +96,7 @@ def test_on_sums_the_staircase_loses_less_than_geometric_noise() -> None:
         sf.cycle(5),
         sf.grid(2, 2),
         sf.hamming(2),
-        sf.star(3),
+        sf.spaces.star(3),
         sf.points([0.1, 0.4]),
         sf.graph([(0, 1)], labels=[0, 1, 2]),
     ],

@@ -42,7 +42,7 @@ def test_known_mechanisms_are_tight() -> None:
     [
         sf.PrivacyType(sf.grid(6, 5), epsilon="0.8"),
         sf.PrivacyType(sf.grid(4, 4, step="1/7"), epsilon=20),
-        sf.PrivacyType(sf.k_count_query(8, 2), epsilon="1.2"),
+        sf.PrivacyType(sf.spaces.k_count_query(8, 2), epsilon="1.2"),
         sf.PrivacyType(sf.cycle(7), epsilon="0.001"),
         sf.PrivacyType(sf.points([[0.1, 0.2], [0.5, 0.9], [1.7, 0.3]]), epsilon=3.5),
         sf.PrivacyType(sf.graph([(0, 1), (2, 3)], labels=range(5)), epsilon=1),
@@ -65,7 +65,7 @@ def test_tiny_epsilon_goes_through_repair() -> None:
 
 def test_what_does_not_exist_says_why() -> None:
     with pytest.raises(Infeasible, match="z = -1/3 < 0 at 0") as caught:
-        tight_constraints(sf.PrivacyType(sf.star(4), alpha="1/2"))
+        tight_constraints(sf.PrivacyType(sf.spaces.star(4), alpha="1/2"))
     assert isinstance(caught.value.ray, Separation)
 
 

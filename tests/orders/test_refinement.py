@@ -76,8 +76,8 @@ def test_any_two_channels_are_decided_with_a_witness(data: st.DataObject) -> Non
         assert (sf.cascade(a, verdict.witness.post_processing).matrix == b.matrix).all()
     else:
         seen = verdict.witness
-        assert sf.posterior_vulnerability(seen.prior, b, seen.gain) == seen.from_b
-        assert sf.posterior_vulnerability(seen.prior, a, seen.gain) == seen.from_a
+        assert sf.measures.posterior_vulnerability(seen.prior, b, seen.gain) == seen.from_b
+        assert sf.measures.posterior_vulnerability(seen.prior, a, seen.gain) == seen.from_a
         assert seen.from_b > seen.from_a
         assert seen.gain.matrix.min() >= 0
         assert seen.gain.matrix.max() <= 1
@@ -121,6 +121,6 @@ def test_two_tables_of_one_irrational_mechanism_are_not_told_apart_by_their_roun
     assert verdict.outcome == "undecided" and 0 < verdict.witness.margin < 1e-12
     assert "rounding of their tables" in verdict.reason
     assert sf.refines(near, far, proof=True).outcome == "fails"
-    assert ("near", "far") in sf.hasse({"near": near, "far": far}).unclear
+    assert ("near", "far") in sf.orders.hasse({"near": near, "far": far}).unclear
     weaker = sf.geometric(sf.PrivacyType(sf.line(4), epsilon="1/2"))
     assert sf.refines(weaker, near) and not sf.refines(near, weaker)

@@ -17,7 +17,7 @@ from strategies import channels, losses, priors
 def test_on_a_line_the_distance_is_that_of_cumulative_sums(data: st.DataObject) -> None:
     space = sf.line(data.draw(st.integers(1, 6)))
     first, second = data.draw(priors(space.labels)), data.draw(priors(space.labels))
-    moved = sf.kantorovich(first, second, space)
+    moved = sf.orders.kantorovich(first, second, space)
     assert moved.cost == np.abs(np.cumsum(first.weights - second.weights)).sum()
     assert (moved.plan.sum(axis=1) == first.weights).all()
     assert (moved.plan.sum(axis=0) == second.weights).all()
@@ -28,10 +28,10 @@ def test_on_a_line_the_distance_is_that_of_cumulative_sums(data: st.DataObject) 
 def test_floats_and_irrational_distances() -> None:
     space = sf.grid(2, 2)
     corner, opposite = sf.Prior.point(space, (0, 0)), sf.Prior.point(space, (1, 1))
-    assert sf.kantorovich(corner, opposite, space).cost == pytest.approx(2**0.5)
+    assert sf.orders.kantorovich(corner, opposite, space).cost == pytest.approx(2**0.5)
     split = sf.graph([(0, 1)], labels=[0, 1, 2])
     with pytest.raises(NotSupported):
-        sf.kantorovich(sf.Prior.point(split, 0), sf.Prior.point(split, 2), split)
+        sf.orders.kantorovich(sf.Prior.point(split, 0), sf.Prior.point(split, 2), split)
 
 
 @given(st.data())
@@ -42,17 +42,17 @@ def test_losses_move_no_faster_than_hypers(data: st.DataObject) -> None:
     prior = data.draw(priors(space.labels))
     one, other = data.draw(channels(space.labels, 3)), data.draw(channels(space.labels, 2))
     loss = data.draw(losses(space.labels))
-    moved = sf.hyper_distance(sf.hyper(prior, one), sf.hyper(prior, other), space).cost
-    kappa = sf.loss_lipschitz(loss, space)
+    moved = sf.orders.hyper_distance(sf.hyper(prior, one), sf.hyper(prior, other), space).cost
+    kappa = sf.orders.loss_lipschitz(loss, space)
     gap = abs(sf.posterior_loss(prior, one, loss) - sf.posterior_loss(prior, other, loss))
     assert gap <= kappa * moved
 
 
 def test_lipschitz_constants() -> None:
-    assert sf.loss_lipschitz(L.absolute(range(4)), sf.line(4)) == 1
-    assert sf.loss_lipschitz(L.squared(range(4)), sf.line(4)) == 5
-    assert sf.loss_lipschitz(L.distance(sf.grid(2, 2)), sf.grid(2, 2)) == pytest.approx(1)
-    assert sf.loss_lipschitz(L.bin(["x"]), sf.discrete(["x"])) == 0
+    assert sf.orders.loss_lipschitz(L.absolute(range(4)), sf.line(4)) == 1
+    assert sf.orders.loss_lipschitz(L.squared(range(4)), sf.line(4)) == 5
+    assert sf.orders.loss_lipschitz(L.distance(sf.grid(2, 2)), sf.grid(2, 2)) == pytest.approx(1)
+    assert sf.orders.loss_lipschitz(L.bin(["x"]), sf.discrete(["x"])) == 0
 
 
 @given(st.data())
@@ -62,7 +62,7 @@ def test_hypers_refine_as_their_channels_do(data: st.DataObject) -> None:
     one = data.draw(channels())
     other = data.draw(channels(one.secrets))
     prior = data.draw(priors(one.secrets, positive=True))
-    assert bool(sf.hyper_refines(sf.hyper(prior, other), sf.hyper(prior, one))) == bool(sf.refines(other, one))
+    assert bool(sf.orders.hyper_refines(sf.hyper(prior, other), sf.hyper(prior, one))) == bool(sf.refines(other, one))
 
 
 def test_hypers_of_different_priors_do_not_compare() -> None:
@@ -70,5 +70,5 @@ def test_hypers_of_different_priors_do_not_compare() -> None:
     one = sf.hyper(sf.Prior.uniform([0, 1]), channel)
     other = sf.hyper(sf.Prior([0, 1], ["1/3", "2/3"]), channel)
     with pytest.raises(InvalidInput, match="averages"):
-        sf.hyper_refines(one, other)
+        sf.orders.hyper_refines(one, other)
     assert one.average().tolist() == [Fraction(1, 2)] * 2

@@ -21,7 +21,7 @@ Ask = Callable[[Rows, Rows], list[list[str]]]
 
 PROMISES = [
     sf.PrivacyType(space, alpha=alpha)
-    for space in (sf.line(4), sf.line(5), sf.discrete(4), sf.hamming(2), sf.star(4))
+    for space in (sf.line(4), sf.line(5), sf.discrete(4), sf.hamming(2), sf.spaces.star(4))
     for alpha in ("1/2", "2/3")
 ]
 
@@ -60,7 +60,7 @@ def test_vertices(lrs: Ask, privacy: sf.PrivacyType) -> None:
         row: list[Fraction | int] = [0] * (n + 1)
         row[1 + x], row[1 + z] = -1, (1 / Fraction(privacy.alpha)) ** int(privacy.space.distances.values[x, z])
         bounds.append(row)
-    ours = sf.vertices(privacy)
+    ours = sf.types.vertices(privacy)
     theirs = lrs([[-1] + [1] * n], bounds)
     assert len(theirs) == len(ours)
     assert exact(theirs) == {tuple(vertex.posterior.weights) for vertex in ours}
@@ -68,8 +68,8 @@ def test_vertices(lrs: Ask, privacy: sf.PrivacyType) -> None:
 
 @pytest.mark.parametrize("privacy", PROMISES, ids=repr)
 def test_kernels(lrs: Ask, privacy: sf.PrivacyType) -> None:
-    rays = [vertex.ray for vertex in sf.vertices(privacy)]
-    found = sf.kernels(privacy)
+    rays = [vertex.ray for vertex in sf.types.vertices(privacy)]
+    found = sf.types.kernels(privacy)
     ours = set()
     for kernel in found:
         weights = dict(zip(kernel.support, kernel.weights, strict=True))
@@ -82,11 +82,11 @@ def test_kernels(lrs: Ask, privacy: sf.PrivacyType) -> None:
 @pytest.mark.parametrize("space", [sf.line(6), sf.discrete(5), sf.cycle(5), sf.hamming(3)], ids=repr)
 def test_supports_of_many_kernels(lrs: Ask, space: sf.FiniteSpace) -> None:
     privacy = sf.PrivacyType(space, alpha="1/2")
-    rays = [vertex.ray for vertex in sf.vertices(privacy)]
+    rays = [vertex.ray for vertex in sf.types.vertices(privacy)]
     theirs = lrs(equations(rays), signs(len(rays)))
-    assert len(theirs) == sf.count_kernels(privacy)
+    assert len(theirs) == sf.types.count_kernels(privacy)
     supports = {tuple(i for i, weight in enumerate(point) if weight != "0") for point in theirs}
-    assert supports == {kernel.support for kernel in sf.kernels(privacy)}
+    assert supports == {kernel.support for kernel in sf.types.kernels(privacy)}
 
 
 def exact(points: list[list[str]]) -> set[tuple[Fraction, ...]]:

@@ -18,7 +18,7 @@ from sfumato.release.opendp import local_factor, opendp_measurement, opendp_rows
 
 pytestmark = pytest.mark.peers
 
-GRID = sf.planar_geometric(sf.PrivacyType(sf.grid(3, 3, unit="km"), epsilon="7/10"))
+GRID = sf.mechanisms.planar_geometric(sf.PrivacyType(sf.grid(3, 3, unit="km"), epsilon="7/10"))
 LINE = sf.geometric(sf.PrivacyType(sf.line(5), alpha="1/2"))
 FLAT = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon="1/3"))
 
@@ -115,7 +115,7 @@ def test_post_processing_and_transformations_chain(dp: Any) -> None:
 
 
 def test_noise_on_all_integers_follows_a_count(dp: Any) -> None:
-    measurement = opendp_measurement(sf.InfiniteGeometric(Fraction(1, 2)))
+    measurement = opendp_measurement(sf.mechanisms.InfiniteGeometric(Fraction(1, 2)))
     count = dp.t.make_count(dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance(), TO=int)
     noisy = count >> measurement
     assert isinstance(noisy([1, 2, 3]), int)

@@ -22,7 +22,7 @@ Sets = NDArray[np.uint64]
 
 def rays(space: sf.FiniteSpace) -> tuple[Rays, Array]:
     """The rays and equations of a rational type."""
-    found = rays_of(sf.vertices(sf.PrivacyType(space, alpha="1/2")))
+    found = rays_of(sf.types.vertices(sf.PrivacyType(space, alpha="1/2")))
     assert found.equations is not None
     return found, found.equations
 

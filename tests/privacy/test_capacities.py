@@ -24,7 +24,7 @@ CLOSED = {CapacityMethod.TIGHT, CapacityMethod.LOOSE, CapacityMethod.TREE}
 
 def over_vertices(privacy: sf.PrivacyType) -> tuple[Any, Any]:
     """Both capacities by a program over all vertices: exact for exact types, floats otherwise."""
-    rays = np.stack([vertex.ray for vertex in sf.vertices(privacy)], axis=1)
+    rays = np.stack([vertex.ray for vertex in sf.types.vertices(privacy)], axis=1)
     one = np.ones(len(rays), dtype=np.int64 if is_exact(rays) else np.float64)
     count = np.ones(rays.shape[1], dtype=one.dtype)
     most, least = (
@@ -53,7 +53,7 @@ def over_vertices(privacy: sf.PrivacyType) -> tuple[Any, Any]:
 )  # fmt: skip
 def test_tables_of_paper_a(space: sf.FiniteSpace, multiplicative: Fraction, additive: Fraction) -> None:
     privacy = sf.PrivacyType(space, alpha="1/2")
-    found = sf.capacities(privacy)
+    found = sf.types.capacities(privacy)
     assert found.multiplicative == found.multiplicative_bound == multiplicative
     assert found.additive == found.additive_bound == additive
     assert found.multiplicative_method in CLOSED
@@ -70,7 +70,7 @@ def test_tables_of_paper_a(space: sf.FiniteSpace, multiplicative: Fraction, addi
 )
 def test_euclidean_grids(side: int, multiplicative: float, additive: float, closed: bool) -> None:
     privacy = sf.PrivacyType(sf.grid(side, side), alpha="1/2")
-    found = sf.capacities(privacy)
+    found = sf.types.capacities(privacy)
     assert found.multiplicative == pytest.approx(multiplicative, abs=5e-8)
     assert found.additive == pytest.approx(additive, abs=5e-8)
     assert (found.multiplicative_method is CapacityMethod.TIGHT) == closed
@@ -83,7 +83,7 @@ def test_euclidean_grids(side: int, multiplicative: float, additive: float, clos
 @given(exact_privacy_types())
 @settings(max_examples=60)
 def test_every_way_of_an_exact_type_agrees_with_the_program_over_vertices(privacy: sf.PrivacyType) -> None:
-    found = sf.capacities(privacy)
+    found = sf.types.capacities(privacy)
     assert (found.multiplicative, found.additive) == over_vertices(privacy)
     for value, bound, channel, kind in (
         (found.multiplicative, found.multiplicative_bound, found.most_multiplicative, "multiplicative"),
@@ -100,7 +100,7 @@ def test_every_way_of_an_exact_type_agrees_with_the_program_over_vertices(privac
 @given(privacy_types(smallest=-2, largest=0.8))
 @settings(max_examples=40)
 def test_enclosures_of_any_type_are_narrow_and_their_mechanisms_private(privacy: sf.PrivacyType) -> None:
-    found = sf.capacities(privacy)
+    found = sf.types.capacities(privacy)
     assert 1 <= found.multiplicative <= found.multiplicative_bound <= found.multiplicative * (1 + 1e-7)
     assert 0 <= found.additive <= found.additive_bound <= found.additive + 1e-7
     assert sf.satisfies(found.most_multiplicative, privacy)
@@ -118,7 +118,7 @@ def test_enclosures_of_any_type_are_narrow_and_their_mechanisms_private(privacy:
 @settings(max_examples=40)
 def test_no_mechanism_of_the_type_exceeds_them(case: Any) -> None:
     channel, privacy = case
-    own, largest = sf.capacity(channel), sf.capacities(privacy)
+    own, largest = sf.capacity(channel), sf.types.capacities(privacy)
     assert own.multiplicative <= largest.multiplicative_bound
     assert own.additive <= largest.additive_bound
 
@@ -145,7 +145,7 @@ def test_the_middle_of_a_longest_path_gives_the_additive_capacity_of_a_tree(
     after = min(distances[x, p] for p in on_path if distances[x, p] >= radius - 1e-9)
     a, b, rate = radius - before, after - radius, privacy.rate
     expected = 1 - np.exp(-rate * radius) * (np.exp(-rate * a) + np.exp(-rate * b)) / (1 + np.exp(-rate * (a + b)))
-    found = sf.capacities(privacy)
+    found = sf.types.capacities(privacy)
     tight = found.multiplicative_method is CapacityMethod.TIGHT
     assume(tight)
     assert float(found.additive) == pytest.approx(expected, abs=1e-8)
@@ -156,7 +156,7 @@ def test_the_middle_of_a_longest_path_gives_the_additive_capacity_of_a_tree(
 def test_weights_of_a_tree_solve_the_system(promise: dict[str, Any]) -> None:
     space = sf.graph({(0, 1): 1, (1, 2): 2, (1, 3): 1, (3, 4): 3}, labels=range(5))
     privacy = sf.PrivacyType(space, **promise)
-    found = sf.capacities(privacy)
+    found = sf.types.capacities(privacy)
     assert found.multiplicative_method is CapacityMethod.TIGHT
     weights = np.linalg.solve(np.exp(-privacy.log_bounds), np.ones(5))
     assert float(found.multiplicative) == pytest.approx(weights.sum(), rel=1e-12)
@@ -167,7 +167,7 @@ def test_stars_with_too_many_leaves_have_no_closed_form() -> None:
     """At e^ε = 2 the middle of a star with four leaves would get the weight 1 − 4/3."""
     star = sf.graph({(0, leaf): 1 for leaf in range(1, 5)}, labels=range(5))
     privacy = sf.PrivacyType(star, alpha="1/2")
-    found = sf.capacities(privacy)
+    found = sf.types.capacities(privacy)
     assert found.multiplicative_method is CapacityMethod.VERTICES
     assert (found.multiplicative, found.additive) == over_vertices(privacy)
     assert _closed_forms(sf.PrivacyType(star, alpha="1/4"))[0] is not None
@@ -176,7 +176,7 @@ def test_stars_with_too_many_leaves_have_no_closed_form() -> None:
 def test_a_weight_of_exactly_zero_counts_as_non_negative_when_it_is_known_exactly() -> None:
     """Three leaves at e^ε = 2: the middle has weight 0, and its output is left out."""
     star = sf.graph({(0, leaf): 1 for leaf in range(1, 4)}, labels=range(4))
-    found = sf.capacities(sf.PrivacyType(star, alpha="1/2"))
+    found = sf.types.capacities(sf.PrivacyType(star, alpha="1/2"))
     assert found.multiplicative_method is CapacityMethod.TIGHT
     assert found.multiplicative == 2
     assert found.most_multiplicative.outputs == (1, 2, 3)
@@ -186,7 +186,7 @@ def test_a_weight_of_exactly_zero_counts_as_non_negative_when_it_is_known_exactl
 def test_exact_types_with_too_many_vertices_are_enclosed(metric: str) -> None:
     privacy = sf.PrivacyType(sf.grid(5, 5, metric=metric), alpha="1/2")
     assert _few_rays(privacy) is None
-    found = sf.capacities(privacy)
+    found = sf.types.capacities(privacy)
     assert found.additive_method is CapacityMethod.COLUMNS
     assert 0 <= found.additive_bound - found.additive < 1e-8
     if metric == "manhattan":  # a product of two lines of five: 1 − (1 − 3/4)² for the product of their mechanisms
@@ -200,7 +200,7 @@ def test_a_hundred_points_in_seconds() -> None:
         sf.PrivacyType(sf.points(rng.random((100, 2)) * 10), epsilon=0.3),
         sf.PrivacyType(sf.grid(10, 10), epsilon=0.3),
     ):
-        found = sf.capacities(privacy)
+        found = sf.types.capacities(privacy)
         assert found.multiplicative_method is found.additive_method is CapacityMethod.COLUMNS
         assert 0 <= found.multiplicative_bound - found.multiplicative <= 1e-6 * found.multiplicative
         assert 0 <= found.additive_bound - found.additive <= 1e-6 * found.additive
@@ -269,7 +269,7 @@ def test_bounds_of_decays_enclose_the_true_ones() -> None:
 def test_promises_at_the_end_of_floats(epsilon: float) -> None:
     for space in (sf.grid(2, 3), sf.points([(0, 0), (1e-9, 0), (1, 1), (2, 0)]), sf.line(4)):
         privacy = sf.PrivacyType(space, epsilon=epsilon)
-        found = sf.capacities(privacy)
+        found = sf.types.capacities(privacy)
         assert 1 <= found.multiplicative <= found.multiplicative_bound <= found.multiplicative + 1e-8
         assert 0 <= found.additive <= found.additive_bound <= found.additive + 1e-8
         assert sf.satisfies(found.most_multiplicative, privacy)
@@ -278,7 +278,7 @@ def test_promises_at_the_end_of_floats(epsilon: float) -> None:
 
 def test_one_secret_has_nothing_to_leak() -> None:
     for privacy in (sf.PrivacyType(sf.line(1), alpha="1/2"), sf.PrivacyType(sf.line(1), epsilon=1)):
-        found = sf.capacities(privacy)
+        found = sf.types.capacities(privacy)
         assert (found.multiplicative, found.multiplicative_bound) == (1, 1)
         assert (found.additive, found.additive_bound) == (0, 0)
 
@@ -286,9 +286,9 @@ def test_one_secret_has_nothing_to_leak() -> None:
 def test_what_is_refused() -> None:
     apart = sf.graph({(0, 1): 1, (2, 3): 1}, labels=range(4))
     with pytest.raises(NotSupported, match="finite distances"):
-        sf.capacities(sf.PrivacyType(apart, alpha="1/2"))
+        sf.types.capacities(sf.PrivacyType(apart, alpha="1/2"))
     with pytest.raises(InvalidInput, match="a promise"):
-        sf.capacities(sf.line(3))  # type: ignore[arg-type]
+        sf.types.capacities(sf.line(3))  # type: ignore[arg-type]
 
 
 def test_an_interrupt_comes_through(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,4 +297,4 @@ def test_an_interrupt_comes_through(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(LanesIterate, "iterate", stop)
     with pytest.raises(KeyboardInterrupt):
-        sf.capacities(sf.PrivacyType(sf.grid(4, 4), epsilon="0.1"))
+        sf.types.capacities(sf.PrivacyType(sf.grid(4, 4), epsilon="0.1"))

@@ -32,12 +32,12 @@ def test_every_kernel_has_exactly_one_set(
     privacy: sf.PrivacyType, floats: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Summed over all sets instead of a sample, the estimate is the number itself: it is unbiased."""
-    rays = rays_of(sf.vertices(privacy))
+    rays = rays_of(sf.types.vertices(privacy))
     sets = np.array(list(combinations(range(len(rays)), len(privacy.space))))
     assert rays.integers is not None
     residues = residues_of(rays.integers)
     if floats:
-        assert estimate._hits(rays, residues, sets) == sf.count_kernels(privacy)
+        assert estimate._hits(rays, residues, sets) == sf.types.count_kernels(privacy)
     else:  # the slow way, on a part
         part = sets[:: max(1, len(sets) // 300)]
         slow = sum(estimate._is_basis_of_kernel(rays, residues, members) for members in part.tolist())
@@ -46,7 +46,7 @@ def test_every_kernel_has_exactly_one_set(
 
 def test_the_interval_holds_the_number() -> None:
     for seed in range(5):
-        found = sf.estimate_kernels(
+        found = sf.types.estimate_kernels(
             sf.PrivacyType(sf.line(6), alpha="1/2"), samples=40_000, seed=seed, confidence=0.9999
         )
         assert found.low < 15346 < found.high
@@ -55,10 +55,10 @@ def test_the_interval_holds_the_number() -> None:
 
 
 def test_an_interrupt_returns_what_was_drawn() -> None:
-    def stop(_: sf.KernelEstimate) -> None:
+    def stop(_: sf.types.KernelEstimate) -> None:
         raise KeyboardInterrupt
 
-    found = sf.estimate_kernels(sf.PrivacyType(sf.line(4), alpha="1/2"), samples=10**7, seed=1, progress=stop)
+    found = sf.types.estimate_kernels(sf.PrivacyType(sf.line(4), alpha="1/2"), samples=10**7, seed=1, progress=stop)
     assert found.samples == 50_000
     assert found.low < 11 < found.high
 
@@ -80,14 +80,14 @@ def test_without_a_hit_there_is_a_bound_that_is_wrong_no_more_often_than_it_says
 def test_bad_input() -> None:
     privacy = sf.PrivacyType(sf.line(3), alpha="1/2")
     with pytest.raises(InvalidInput, match="samples"):
-        sf.estimate_kernels(privacy, samples=0)
+        sf.types.estimate_kernels(privacy, samples=0)
     with pytest.raises(InvalidInput, match="samples"):
-        sf.estimate_kernels(privacy, samples=1.5)  # type: ignore[arg-type]
+        sf.types.estimate_kernels(privacy, samples=1.5)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="seed"):
-        sf.estimate_kernels(privacy, seed=-1)
+        sf.types.estimate_kernels(privacy, seed=-1)
     with pytest.raises(InvalidInput, match="confidence"):
-        sf.estimate_kernels(privacy, confidence=1.0)
+        sf.types.estimate_kernels(privacy, confidence=1.0)
     with pytest.raises(NotSupported, match="16"):
-        sf.estimate_kernels(sf.PrivacyType(sf.line(17), alpha="1/2"))
+        sf.types.estimate_kernels(sf.PrivacyType(sf.line(17), alpha="1/2"))
     with pytest.raises(NotSupported, match="few irrational"):
-        sf.estimate_kernels(sf.PrivacyType(sf.points([[0.0, 0.1], [1.0, 0.2], [0.3, 0.9]]), epsilon=1))
+        sf.types.estimate_kernels(sf.PrivacyType(sf.points([[0.0, 0.1], [1.0, 0.2], [0.3, 0.9]]), epsilon=1))

@@ -30,12 +30,12 @@ def type_of(space: sf.FiniteSpace, alpha: str = "1/2") -> sf.PrivacyType:
     ids=lambda v: getattr(v, "name", str(v)),
 )
 def test_counts_of_paper_a(space: sf.FiniteSpace, count: int) -> None:
-    assert sf.count_kernels(type_of(space)) == count
+    assert sf.types.count_kernels(type_of(space)) == count
 
 
 @pytest.mark.parametrize(("alpha", "count"), [("2/3", 222), ("1/2", 187), ("1/3", 195)])
 def test_counts_depend_on_epsilon(alpha: str, count: int) -> None:
-    assert sf.count_kernels(type_of(sf.line(5), alpha)) == count
+    assert sf.types.count_kernels(type_of(sf.line(5), alpha)) == count
 
 
 def test_kernels_of_the_four_point_line_one_by_one() -> None:
@@ -46,7 +46,7 @@ def test_kernels_of_the_four_point_line_one_by_one() -> None:
         ("0123", "1010", "1210", "3210"),
     }  # fmt: skip
     found = set()
-    for kernel in sf.kernels(type_of(sf.line(4))):
+    for kernel in sf.types.kernels(type_of(sf.line(4))):
         rows = [kernel.vertices.coefficients[i][:, 0] for i in kernel.support]
         found.add(tuple(sorted("".join(str(v) for v in row - row.min()) for row in rows)))
     assert found == expected
@@ -54,7 +54,7 @@ def test_kernels_of_the_four_point_line_one_by_one() -> None:
 
 def brute_force(privacy: sf.PrivacyType) -> set[tuple[int, ...]]:
     """Every set of independent rays with a positive sum of 1, tried one by one with FLINT."""
-    rays = rays_of(sf.vertices(privacy)).integers
+    rays = rays_of(sf.types.vertices(privacy)).integers
     assert rays is not None
     n, count = rays.shape
     found = set()
@@ -69,19 +69,21 @@ def brute_force(privacy: sf.PrivacyType) -> set[tuple[int, ...]]:
 
 
 @given(
-    st.sampled_from([sf.line(4), sf.cycle(4), sf.star(3), sf.discrete(4), sf.complete_bipartite(2, 2), sf.line(3)]),
+    st.sampled_from(
+        [sf.line(4), sf.cycle(4), sf.spaces.star(3), sf.discrete(4), sf.spaces.complete_bipartite(2, 2), sf.line(3)]
+    ),
     alphas(),
 )
 @settings(max_examples=25)
 def test_small_types_against_brute_force(space: sf.FiniteSpace, alpha: object) -> None:
     privacy = sf.PrivacyType(space, alpha=alpha)  # type: ignore[arg-type]
-    assert {kernel.support for kernel in sf.kernels(privacy)} == brute_force(privacy)
+    assert {kernel.support for kernel in sf.types.kernels(privacy)} == brute_force(privacy)
 
 
 @pytest.mark.parametrize("space", [sf.line(5), sf.hamming(2), sf.cycle(5)], ids=str)
 def test_kernels_are_private_mechanisms_with_independent_posteriors(space: sf.FiniteSpace) -> None:
     privacy = type_of(space)
-    found = sf.kernels(privacy)
+    found = sf.types.kernels(privacy)
     for index in range(0, len(found), max(1, len(found) // 40)):
         kernel = found[index]
         assert all(weight > 0 for weight in kernel.weights)
@@ -95,13 +97,13 @@ def test_kernels_are_private_mechanisms_with_independent_posteriors(space: sf.Fi
 
 def test_the_binary_mechanism_is_the_only_kernel_of_two_secrets() -> None:
     """Paper A, Corollary 9."""
-    (only,) = sf.kernels(type_of(sf.discrete(2), "1/3"))
+    (only,) = sf.types.kernels(type_of(sf.discrete(2), "1/3"))
     assert sorted(map(str, only.channel.matrix[0])) == ["1/4", "3/4"]
 
 
 def test_oversized_types_are_refused() -> None:
     with pytest.raises(NotSupported, match="at most 16"):
-        sf.kernels(type_of(sf.star(16)))
+        sf.types.kernels(type_of(sf.spaces.star(16)))
     with pytest.raises(NotSupported, match="determinants this large"):
         supports.residues_of(np.full((4, 4), 2**5000, dtype=object))
 
@@ -115,7 +117,7 @@ def test_joining_on_common_members_finds_the_same(
     found = []
     for pairs in (0, 10**9):  # always by subsets, never by subsets
         monkeypatch.setattr(supports, "_PAIRS_A_LOOKUP", pairs)
-        found.append(sf.kernels(type_of(space)).supports)
+        found.append(sf.types.kernels(type_of(space)).supports)
         assert found[-1].shape[1] == count
     assert set(found[0][0].tolist()) == set(found[1][0].tolist())
 
@@ -123,7 +125,7 @@ def test_joining_on_common_members_finds_the_same(
 @pytest.mark.parametrize("space", [sf.line(5), sf.discrete(4), sf.cycle(5), sf.grid(2, 2)], ids=str)
 def test_primes_and_the_combinatorial_test_agree(space: sf.FiniteSpace) -> None:
     """The way taken where polynomials decide nothing, on types where they do."""
-    rays = rays_of(sf.vertices(type_of(space)))
+    rays = rays_of(sf.types.vertices(type_of(space)))
     blind = Rays(rays.vertices, rays.exponents, rays.base, complete=False)
     one, other = (
         {tuple(support) for piece in supports.supports_in_pieces(given) for support in piece.T.tolist()}
@@ -135,19 +137,19 @@ def test_primes_and_the_combinatorial_test_agree(space: sf.FiniteSpace) -> None:
 def test_a_list_that_would_take_hours_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supports, "_MOST_PAIRS", 10)
     with pytest.raises(NotSupported, match="pairs of rays"):
-        sf.kernels(type_of(sf.line(4)))
+        sf.types.kernels(type_of(sf.line(4)))
 
 
 def test_a_type_with_too_many_rays_is_refused_in_seconds() -> None:
     with pytest.raises(NotSupported, match="after 1 of 8 equations"):
-        sf.count_kernels(sf.PrivacyType(sf.grid(3, 3), epsilon=1))
+        sf.types.count_kernels(sf.PrivacyType(sf.grid(3, 3), epsilon=1))
     with pytest.raises(InvalidInput, match="kernels"):
-        sf.orbits(type_of(sf.line(3)))  # type: ignore[arg-type]
+        sf.types.orbits(type_of(sf.line(3)))  # type: ignore[arg-type]
 
 
 def brute_force_with_balls(privacy: sf.PrivacyType) -> set[tuple[int, ...]]:
     """Every set of rays, determinants in 256-bit balls; singular only if the ball contains zero."""
-    rays = rays_of(sf.vertices(privacy))
+    rays = rays_of(sf.types.vertices(privacy))
     count, n = len(rays), len(privacy.space)
     balls = rays.balls(range(count), 256)
     found = set()
@@ -180,14 +182,14 @@ def brute_force_with_balls(privacy: sf.PrivacyType) -> set[tuple[int, ...]]:
     ids=repr,
 )
 def test_irrational_types_against_balls(privacy: sf.PrivacyType, count: int) -> None:
-    found = {kernel.support for kernel in sf.kernels(privacy)}
+    found = {kernel.support for kernel in sf.types.kernels(privacy)}
     assert len(found) == count
     assert found == brute_force_with_balls(privacy)
 
 
 def test_what_a_ball_cannot_tell_from_zero_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     """√α is algebraic: polynomials in it may vanish by themselves, and then no ball ends."""
-    rays = rays_of(sf.vertices(sf.PrivacyType(sf.graph([(0, 1, "1/2"), (1, 2, "1/2")]), alpha="1/2")))
+    rays = rays_of(sf.types.vertices(sf.PrivacyType(sf.graph([(0, 1, "1/2"), (1, 2, "1/2")]), alpha="1/2")))
     assert not rays.complete
     assert rays.base is None
     with pytest.raises(UndecidedError, match="zero or not"):
@@ -195,7 +197,7 @@ def test_what_a_ball_cannot_tell_from_zero_is_undecided(monkeypatch: pytest.Monk
 
 
 def test_weights_of_irrational_kernels_are_floats_that_fit() -> None:
-    for kernel in islice(sf.each_kernel(sf.PrivacyType(sf.grid(2, 2), alpha="1/2")), 20):
+    for kernel in islice(sf.types.each_kernel(sf.PrivacyType(sf.grid(2, 2), alpha="1/2")), 20):
         rows = sum(w * kernel.vertices[i].ray for w, i in zip(kernel.weights, kernel.support, strict=True))
         assert abs(rows - 1).max() < 1e-12
         assert min(kernel.weights) > 0
@@ -203,12 +205,12 @@ def test_weights_of_irrational_kernels_are_floats_that_fit() -> None:
 
 def test_each_kernel_is_lazy_and_complete() -> None:
     privacy = type_of(sf.line(5))
-    assert {k.support for k in sf.each_kernel(privacy)} == {k.support for k in sf.kernels(privacy)}
+    assert {k.support for k in sf.types.each_kernel(privacy)} == {k.support for k in sf.types.kernels(privacy)}
 
 
 def test_progress_counts_up_and_an_interrupt_comes_through() -> None:
     seen: list[supports.Enumeration] = []
-    assert sf.count_kernels(type_of(sf.line(6)), progress=seen.append) == 15346
+    assert sf.types.count_kernels(type_of(sf.line(6)), progress=seen.append) == 15346
     assert [e.equation for e in seen] == sorted(e.equation for e in seen)
     assert seen[-1].rays == 15346
     assert seen[-1].share == 1
@@ -218,12 +220,12 @@ def test_progress_counts_up_and_an_interrupt_comes_through() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sf.kernels(type_of(sf.line(6)), progress=stop)
+        sf.types.kernels(type_of(sf.line(6)), progress=stop)
 
 
 @pytest.mark.parametrize("space", [sf.line(4), sf.line(5), sf.cycle(4), sf.discrete(4), sf.hamming(2)], ids=str)
 def test_orbits_against_brute_force(space: sf.FiniteSpace) -> None:
-    found = sf.kernels(type_of(space))
+    found = sf.types.kernels(type_of(space))
     matrices = {frozenset(tuple(column) for column in kernel.channel.matrix.T): i for i, kernel in enumerate(found)}
     seen: set[int] = set()
     sizes = []
@@ -231,17 +233,17 @@ def test_orbits_against_brute_force(space: sf.FiniteSpace) -> None:
         if index not in seen:
             images = {
                 matrices[frozenset(tuple(column[g[x]] for x in range(len(space))) for column in columns)]
-                for g in sf.isometries(space)
+                for g in sf.spaces.isometries(space)
             }
             seen |= images
             sizes.append(len(images))
-    grouped = sf.orbits(found)
+    grouped = sf.types.orbits(found)
     assert sorted(grouped.sizes.tolist()) == sorted(sizes)
     assert grouped.sizes.sum() == len(found)
 
 
 def test_orbits_of_the_cube() -> None:
-    grouped = sf.orbits(sf.kernels(type_of(sf.hamming(3))))
+    grouped = sf.types.orbits(sf.types.kernels(type_of(sf.hamming(3))))
     assert grouped.sizes.sum() == 29213
     assert set(grouped.sizes.tolist()) <= {1, 2, 3, 4, 6, 8, 12, 16, 24, 48}
     assert repr(grouped) == f"Orbits({len(grouped)} of 29213 kernels)"

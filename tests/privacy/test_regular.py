@@ -73,7 +73,7 @@ def test_separation_by_balls_is_strict() -> None:
 
 def test_singular_matrices_are_decided_by_a_program() -> None:
     """On K_{3,3} the vector (1, 1, 1, −1, −1, −1) has eigenvalue 1 + 2α² − 3α, which is 0 at α = 1/2."""
-    space = sf.complete_bipartite(3, 3)
+    space = sf.spaces.complete_bipartite(3, 3)
     privacy = half(space)
     region = regular_region(privacy)
     assert region.share == 0 and region.inequalities is None
@@ -114,7 +114,9 @@ def test_the_region_of_an_irrational_type() -> None:
     assert 0 < region.share < 1
 
 
-@pytest.mark.parametrize("space", [sf.hamming(4), sf.cycle(7), sf.discrete(5), sf.complete_bipartite(3, 3)], ids=str)
+@pytest.mark.parametrize(
+    "space", [sf.hamming(4), sf.cycle(7), sf.discrete(5), sf.spaces.complete_bipartite(3, 3)], ids=str
+)
 def test_symmetric_spaces(space: sf.FiniteSpace) -> None:
     assert is_ball_size_symmetric(space)
     verdict = has_tight_constraints(sf.PrivacyType(space, epsilon="0.01"))
@@ -122,7 +124,7 @@ def test_symmetric_spaces(space: sf.FiniteSpace) -> None:
 
 
 def test_spaces_without_symmetry_name_two_secrets() -> None:
-    assert is_ball_size_symmetric(sf.star(3)).witness == (0, 1)
+    assert is_ball_size_symmetric(sf.spaces.star(3)).witness == (0, 1)
 
 
 def test_bounds_of_irrational_types_are_on_the_safe_side_and_close() -> None:
@@ -145,7 +147,7 @@ def test_float_priors_get_a_bound_for_what_they_may_stand_for() -> None:
 
 
 def test_theorem_2_can_be_improved_where_no_tight_mechanism_exists() -> None:
-    privacy = half(sf.star(4))
+    privacy = half(sf.spaces.star(4))
     prior = corner_priors(privacy)[0]
     bound = utility_bound(prior, privacy)
     assert is_regular(prior, privacy).witness.bound == Fraction(1, 3)
@@ -175,6 +177,6 @@ def test_wrong_arguments() -> None:
 
 def test_tiny_and_huge_epsilon() -> None:
     for epsilon in ("1e-20", "1e-300"):
-        assert "z = -0.5 < 0" in str(sf.has_tight_constraints(sf.PrivacyType(sf.star(3), epsilon=epsilon)))
-    verdict = sf.is_regular(sf.Prior(range(3), [1, 0, 0]), sf.PrivacyType(sf.line(3), epsilon=20000))
+        assert "z = -0.5 < 0" in str(sf.types.has_tight_constraints(sf.PrivacyType(sf.spaces.star(3), epsilon=epsilon)))
+    verdict = sf.types.is_regular(sf.Prior(range(3), [1, 0, 0]), sf.PrivacyType(sf.line(3), epsilon=20000))
     assert "more than 10^8" in str(verdict)

@@ -62,7 +62,7 @@ def test_zero_facing_a_positive_entry() -> None:
     assert not verdict
     assert verdict.witness.ratio == inf
     assert sf.smallest_epsilon(channel, sf.line(2)) == inf
-    assert sf.row_distance(channel, 0, 1) == inf
+    assert sf.privacy.row_distance(channel, 0, 1) == inf
     apart = sf.graph([], labels=[0, 1])
     assert sf.satisfies(channel, sf.PrivacyType(apart, epsilon=1))
     assert sf.smallest_epsilon(channel, apart) == 0
@@ -72,7 +72,7 @@ def test_columns_of_zeros_do_not_count() -> None:
     channel = sf.Channel([0, 1], [[1, 0], [1, 0]])
     assert sf.satisfies(channel, sf.PrivacyType(sf.line(2), epsilon="1/1000"))
     assert sf.smallest_epsilon(channel, sf.line(2)) == 0
-    assert sf.row_distance(channel, 0, 1) == 0
+    assert sf.privacy.row_distance(channel, 0, 1) == 0
 
 
 @given(exact_private_channels())
@@ -129,7 +129,7 @@ def test_labels_are_checked() -> None:
     with pytest.raises(Mismatch):
         sf.satisfies(sf.Channel.identity(["ab"]), sf.PrivacyType(sf.line(2), epsilon=1))
     with pytest.raises(ValueError, match="9 is not among 0, 1"):
-        sf.row_distance(sf.Channel.identity([0, 1]), 0, 9)
+        sf.privacy.row_distance(sf.Channel.identity([0, 1]), 0, 9)
 
 
 def test_pairs_that_nothing_is_promised_about_are_named() -> None:

@@ -14,7 +14,7 @@ from sfumato.privacy.threshold import regular_threshold, tight_threshold
 
 
 @pytest.mark.parametrize(
-    "space", [sf.sum_query(6, 3), sf.grid(4, 4, metric="chebyshev"), sf.k_count_query(6, 2)], ids=str
+    "space", [sf.sum_query(6, 3), sf.grid(4, 4, metric="chebyshev"), sf.spaces.k_count_query(6, 2)], ids=str
 )
 def test_enclosures_find_what_polynomials_find(space: sf.FiniteSpace) -> None:
     exactly = tight_threshold(space, digits=12)
@@ -34,7 +34,7 @@ def test_many_digits() -> None:
 
 @pytest.mark.parametrize(
     ("space", "base"),
-    [(sf.star(3), 2), (sf.star(6), 5), (sf.graph([(0, 1), (1, 2), (1, 3), (3, 4), (3, 5), (3, 6)]), 3)],
+    [(sf.spaces.star(3), 2), (sf.spaces.star(6), 5), (sf.graph([(0, 1), (1, 2), (1, 3), (3, 4), (3, 5), (3, 6)]), 3)],
     ids=str,
 )
 def test_trees(space: sf.FiniteSpace, base: int) -> None:
@@ -123,7 +123,7 @@ def test_disconnected_spaces() -> None:
 
 def test_too_many_digits() -> None:
     with pytest.raises(NotSupported, match="digits"):
-        tight_threshold(sf.star(3), digits=10**6)
+        tight_threshold(sf.spaces.star(3), digits=10**6)
 
 
 def test_what_was_not_settled_says_so() -> None:

@@ -20,10 +20,10 @@ def half(space: sf.FiniteSpace) -> sf.PrivacyType:
 COUNTS = [
     *((sf.line(n), 2 ** (n - 1)) for n in range(1, 9)),
     *((sf.discrete(n), 2**n - 2) for n in range(2, 8)),
-    *((sf.star(n), 2**n) for n in (3, 5)),
+    *((sf.spaces.star(n), 2**n) for n in (3, 5)),
     *((sf.cycle(n), comb(n, n // 2)) for n in (4, 6, 8)),
     *((sf.cycle(n), n * comb(n - 1, (n - 1) // 2)) for n in (3, 5, 7)),
-    *((sf.complete_bipartite(a, b), 2**a + 2**b - 2) for a, b in ((2, 3), (3, 3), (1, 4))),
+    *((sf.spaces.complete_bipartite(a, b), 2**a + 2**b - 2) for a, b in ((2, 3), (3, 3), (1, 4))),
     (sf.hamming(2), 6),
     (sf.hamming(3), 38),
     (sf.hamming(4), 990),
@@ -34,7 +34,7 @@ COUNTS = [
 
 @pytest.mark.parametrize(("space", "count"), COUNTS, ids=lambda v: getattr(v, "name", str(v)))
 def test_counts_with_a_closed_form_or_confirmed_elsewhere(space: sf.FiniteSpace, count: int) -> None:
-    assert len(sf.vertices(half(space))) == count
+    assert len(sf.types.vertices(half(space))) == count
 
 
 @given(privacy_types(smallest=-1, largest=0.5))
@@ -42,7 +42,7 @@ def test_counts_with_a_closed_form_or_confirmed_elsewhere(space: sf.FiniteSpace,
 def test_every_vertex_is_private_distinct_and_tied_together(privacy: sf.PrivacyType) -> None:
     if len(privacy.space) > 7:
         privacy = sf.PrivacyType(privacy.space.restrict(privacy.secrets[:7]), privacy.epsilon, privacy.alpha)
-    found = sf.vertices(privacy)
+    found = sf.types.vertices(privacy)
     table = privacy.space.distances.floats
     gaps = found.heights[:, :, None] - found.heights[:, None, :]
     assert (gaps <= table[None] * (1 + 1e-12) + 1e-12).all()
@@ -67,36 +67,36 @@ def brute_force(space: sf.FiniteSpace) -> set[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize(
-    "space", [sf.line(4), sf.cycle(5), sf.star(4), sf.graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)])], ids=str
+    "space", [sf.line(4), sf.cycle(5), sf.spaces.star(4), sf.graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)])], ids=str
 )
 def test_graph_metrics_against_all_labellings(space: sf.FiniteSpace) -> None:
-    found = sf.vertices(half(space))
+    found = sf.types.vertices(half(space))
     labels = {tuple((v.coefficients[:, 0] - v.coefficients[:, 0].min()).tolist()) for v in found}
     assert labels == brute_force(space)
 
 
 def test_rays_are_exact_where_the_type_is() -> None:
-    found = sf.vertices(sf.PrivacyType(sf.line(3), alpha="2/3"))
+    found = sf.types.vertices(sf.PrivacyType(sf.line(3), alpha="2/3"))
     assert all(isinstance(v, Fraction) for vertex in found for v in vertex.ray)
     assert {vertex.ray.max() for vertex in found} == {1}
-    halves = sf.vertices(sf.PrivacyType(sf.line(3, step="1/2"), alpha="1/4"))
+    halves = sf.types.vertices(sf.PrivacyType(sf.line(3, step="1/2"), alpha="1/4"))
     assert sorted(vertex.ray.min() for vertex in halves) == [
         Fraction(1, 4),
         Fraction(1, 4),
         Fraction(1, 2),
         Fraction(1, 2),
     ]
-    assert sf.vertices(sf.PrivacyType(sf.grid(2, 2), epsilon=1))[0].ray.dtype == np.float64
+    assert sf.types.vertices(sf.PrivacyType(sf.grid(2, 2), epsilon=1))[0].ray.dtype == np.float64
 
 
 def test_limits() -> None:
     with pytest.raises(NotSupported, match="finite"):
-        sf.vertices(half(sf.graph([(0, 1)], labels=[0, 1, 2])))
+        sf.types.vertices(half(sf.graph([(0, 1)], labels=[0, 1, 2])))
     with pytest.raises(NotSupported, match="62"):
-        sf.vertices(half(sf.line(63)))
+        sf.types.vertices(half(sf.line(63)))
     with pytest.raises(InvalidInput, match="PrivacyType"):
-        sf.vertices(sf.line(3))  # type: ignore[arg-type]
+        sf.types.vertices(sf.line(3))  # type: ignore[arg-type]
     nearly = 2.0 - 1e-12  # almost on a line
     close = [[0, 1.0, nearly], [1.0, 0, 1.0], [nearly, 1.0, 0]]
     with pytest.raises(UndecidedError, match="float64"):
-        sf.vertices(sf.PrivacyType(sf.FiniteSpace(range(3), close), epsilon=1))
+        sf.types.vertices(sf.PrivacyType(sf.FiniteSpace(range(3), close), epsilon=1))

@@ -54,7 +54,7 @@ def test_a_job_travels_and_gives_the_noise_of_a_release_here(mechanism: sf.Mecha
 
 
 def test_noise_on_the_integers_travels_as_well() -> None:
-    noise = sf.InfiniteGeometric(Fraction(1, 2))
+    noise = sf.mechanisms.InfiniteGeometric(Fraction(1, 2))
     sent = pickle.loads(pickle.dumps(job(noise, **KEYED)))
     assert pa.Table.from_batches(sent.released(TABLE.to_batches())).equals(release(noise, TABLE, "answer", **KEYED))
 

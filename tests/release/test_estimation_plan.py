@@ -53,7 +53,7 @@ def test_no_shares_are_worse_than_the_worst(mechanism: Any) -> None:
 def test_the_guess_is_the_prior_of_the_claim_or_uniform() -> None:
     assert survey_plan(SCALE).guess is not None
     np.testing.assert_allclose(survey_plan(SCALE).guess.float_weights, 0.25)  # type: ignore[union-attr]
-    claimed = sf.claim(GUESS, SCALE, sf.losses.absolute(sf.line(4)))
+    claimed = sf.certify.claim(GUESS, SCALE, sf.losses.absolute(sf.line(4)))
     assert survey_plan(claimed).guess is claimed.claim.prior  # type: ignore[union-attr]
     sure = survey_plan(SCALE, guess=sf.Prior.point(sf.line(4), 1))
     assert sure.inflation == float("inf") and sure.respondents(0.1) > sure.respondents_in_the_clear(0.1) == 1

@@ -96,10 +96,10 @@ def test_promises_name_metric_and_mechanism() -> None:
     assert first.text == "alpha 1/2" and first.mechanism == HALF.proof.digest
     assert first.metric == metric_digest(sf.line(3)) == charge_of(TENTHS).metric != charge_of(FLAT).metric
     assert metric_digest(sf.line(3, unit="km")) != metric_digest(sf.line(3)) != metric_digest(sf.line(3, step=2))
-    lattice = charge_of(sf.lattice_tight_constraints(Lattice((20, 20)), epsilon=2))
+    lattice = charge_of(sf.mechanisms.lattice_tight_constraints(Lattice((20, 20)), epsilon=2))
     assert lattice.text == "epsilon 2" and lattice.space == "grid(20, 20)"
-    assert charge_of(sf.InfiniteGeometric(Fraction(1, 3))).text == "alpha 1/3"
-    assert charge_of(sf.truncated_laplace(epsilon=3)).text == "epsilon 3"
+    assert charge_of(sf.mechanisms.InfiniteGeometric(Fraction(1, 3))).text == "alpha 1/3"
+    assert charge_of(sf.continuous.truncated_laplace(epsilon=3)).text == "epsilon 3"
     for stranger in (HALF.channel, 0.5, sf.repair(HALF.channel, HALF.privacy)):
         with pytest.raises(InvalidInput, match="proved mechanisms"):
             charge_of(stranger)
@@ -228,7 +228,7 @@ def test_noise_is_not_shared_between_secrets(ledger: Ledger) -> None:
     for other in ({"data": "v2"}, {"dataset": "e"}):
         with pytest.raises(InvalidInput, match=r"this key was used for column 'c' of .* \(entry 1\)"):
             ledger.charge(**keyed | other)
-    claimed = sf.claim(sf.Prior.uniform(range(3)), HALF, sf.losses.bin(range(3)))
+    claimed = sf.certify.claim(sf.Prior.uniform(range(3)), HALF, sf.losses.bin(range(3)))
     with pytest.raises(InvalidInput, match="this key was used"):  # one more claim, the same noise
         ledger.charge(**keyed | {"dataset": "e", "mechanism": claimed})
     ledger.charge(**keyed | {"dataset": "e", "mechanism": TENTHS})  # noise of another mechanism is independent

@@ -118,7 +118,7 @@ def test_another_epsilon_is_fine_and_another_space_is_not(ledger: Ledger) -> Non
             with pytest.raises(Mismatch, match=r"metric of line\(3\) in km"):
                 ledger.charge(dataset="d", column="x", mechanism=geometric(other, "1"), scope=scope)
     with pytest.raises(Mismatch, match="metric"):
-        ledger.charge(dataset="d", column="x", mechanism=sf.InfiniteGeometric(alpha="1/2"))  # type: ignore[arg-type]
+        ledger.charge(dataset="d", column="x", mechanism=sf.mechanisms.InfiniteGeometric(alpha="1/2"))  # type: ignore[arg-type]
     ledger.charge(dataset="e", column="x", mechanism=geometric(sf.line(4), "1"))  # another dataset, another column
     ledger.charge(dataset="d", column="w", mechanism=geometric(sf.line(4, unit="m"), "1"))
     assert [entry.metric for entry in ledger.entries()[:3]] == 3 * [ledger.entries()[0].metric]

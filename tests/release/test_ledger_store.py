@@ -81,8 +81,8 @@ def test_what_was_charged_to_an_old_file_is_known_again(old: Path) -> None:
     assert ledger.charge(**KEYED, column="e", mechanism=HALF).charged == 0
     with pytest.raises(InvalidInput, match="of other data"):
         ledger.charge(**KEYED | {"data": "v2"}, column="e", mechanism=HALF)
-    grid = sf.lattice_tight_constraints(Lattice((20, 20)), epsilon=2)
-    laplace = sf.sampler(sf.truncated_laplace(epsilon=1), pixels=10, steps=5)
+    grid = sf.mechanisms.lattice_tight_constraints(Lattice((20, 20)), epsilon=2)
+    laplace = sf.sampler(sf.continuous.truncated_laplace(epsilon=1), pixels=10, steps=5)
     for column, mechanism in (("x, y", grid), ("z", laplace)):  # their noise has another name today
         with pytest.raises(InvalidInput, match="of other data"):
             ledger.charge(**KEYED | {"data": "v2"}, column=column, mechanism=mechanism)

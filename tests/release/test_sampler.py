@@ -36,10 +36,10 @@ def samplers() -> dict[str, Sampler]:
     return {
         "exact": sampler(sf.geometric(LINE)),
         "rounded": sampler(sf.exponential(sf.PrivacyType(sf.grid(3, 3), epsilon=1))),
-        "product": sampler(sf.product_mechanism(LETTER, sf.geometric(LINE))),
+        "product": sampler(sf.mechanisms.product_mechanism(LETTER, sf.geometric(LINE))),
         "plane": sampler(lattice_tight_constraints(Lattice((6, 5)), epsilon=1)),
         "manhattan": sampler(lattice_tight_constraints(Lattice((5, 4), "manhattan"), alpha="3/4")),
-        "integers": sampler(sf.InfiniteGeometric(Fraction(2, 3))),
+        "integers": sampler(sf.mechanisms.InfiniteGeometric(Fraction(2, 3))),
         "slow integers": integer_noise("1/1000"),
         "pixels": sampler(truncated_laplace("1/3"), pixels=6, steps=4),
     }
@@ -100,7 +100,7 @@ def test_tuples_of_indices_go_in_and_come_out() -> None:
 
 
 def test_more_tuples_than_an_index_can_count() -> None:
-    long = sampler(sf.product_mechanism(*[LETTER] * 50))
+    long = sampler(sf.mechanisms.product_mechanism(*[LETTER] * 50))
     assert long.draw(np.zeros((10, 50), dtype=np.int64)).shape == (10, 50)
     with pytest.raises(NotSupported, match="50 columns"):
         long.draw([0])
@@ -149,7 +149,7 @@ def test_what_names_a_mechanism() -> None:
     assert len(set(digests.values())) == len(digests)
     assert digests == {name: made.digest for name, made in samplers().items()}
     mechanism = sf.geometric(LINE)
-    claimed = sf.claim(sf.Prior.uniform(range(4)), mechanism, sf.losses.absolute(range(4)))
+    claimed = sf.certify.claim(sf.Prior.uniform(range(4)), mechanism, sf.losses.absolute(range(4)))
     assert sampler(claimed).digest == sampler(mechanism).digest
     doubled = sf.prove(mechanism.weights * 2, LINE, outputs=mechanism.outputs)
     assert sampler(doubled).digest == sampler(mechanism).digest
@@ -157,7 +157,7 @@ def test_what_names_a_mechanism() -> None:
     assert sampler(renamed).digest != sampler(mechanism).digest
     long = sf.geometric(sf.PrivacyType(sf.line(60), alpha="9/10"))
     assert long.total > 2**64 and sampler(long).digest != sampler(mechanism).digest
-    swapped = sf.product_mechanism(sf.geometric(LINE), LETTER)
+    swapped = sf.mechanisms.product_mechanism(sf.geometric(LINE), LETTER)
     assert sampler(swapped).digest != digests["product"]
 
 

@@ -277,7 +277,7 @@ def test_mechanisms_that_are_never_a_table(tmp_path: Path) -> None:
         release_file(counts, tmp_path / name, target, "n", into="m")
         done = target.read_text()
         assert "m" in done and "a" in done and "b" in done and "n" not in done
-    city = sf.lattice_tight_constraints(Lattice((60, 60)), epsilon=2)
+    city = sf.mechanisms.lattice_tight_constraints(Lattice((60, 60)), epsilon=2)
     points = pa.table({"x": [0.2, 30.4], "y": [0.0, 59.4]})
     moved = release(city, points, Position("x", "y"))
     assert set(moved["x"].to_pylist()) <= set(range(60)) and moved.schema == points.schema

@@ -11,8 +11,9 @@ from sfumato.report.layout import places_of
 
 @pytest.mark.parametrize(
     "space",
-    [sf.line(5), sf.grid(3, 4), sf.grid(3, 3, 3), sf.cycle(7), sf.star(6), sf.discrete(5), sf.hamming(4), sf.line(1),
-     sf.hamming(3, symbols=3), sf.graph([("a", "b"), ("b", "c", "1/2")]), sf.complete_bipartite(3, 4), sf.line(2),
+    [sf.line(5), sf.grid(3, 4), sf.grid(3, 3, 3), sf.cycle(7), sf.spaces.star(6), sf.discrete(5), sf.hamming(4),
+     sf.line(1), sf.hamming(3, symbols=3), sf.graph([("a", "b"), ("b", "c", "1/2")]),
+     sf.spaces.complete_bipartite(3, 4), sf.line(2),
      sf.FiniteSpace(list("xyz"), [[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])],
     ids=lambda space: space.name,
 )  # fmt: skip

@@ -147,7 +147,7 @@ def test_promises_about_events_are_said_instead(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        sf.closest_pair(sf.PrivacyType(sf.hamming(3), alpha="1/2")),
+        sf.mechanisms.closest_pair(sf.PrivacyType(sf.hamming(3), alpha="1/2")),
         sf.random_response(sf.PrivacyType(sf.discrete(2), epsilon=1)),
         sf.prove([[1], [1]], sf.PrivacyType(sf.line(2), alpha="1/2")),
         sf.prove([[1, 1]], sf.PrivacyType(sf.line(1), alpha="1/2")),

@@ -67,7 +67,7 @@ def test_another_prior_is_measured_and_loses_the_bound() -> None:
     assert facts.value is not None
     assert float(facts.value) == pytest.approx(float(sf.posterior_loss(other, best.mechanism, loss)))  # type: ignore[arg-type]
     guessing = facts_of(best, loss=sf.losses.bin(space), compare=False)
-    assert float(guessing.value or 0) == pytest.approx(float(sf.bayes_risk(prior, best.mechanism)))  # type: ignore[arg-type]
+    assert float(guessing.value or 0) == pytest.approx(float(sf.measures.bayes_risk(prior, best.mechanism)))  # type: ignore[arg-type]
 
 
 def test_a_mechanism_without_a_claim_has_no_losses() -> None:

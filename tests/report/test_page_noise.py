@@ -17,7 +17,7 @@ def test_on_a_grid_it_is_the_planar_laplace_mechanism() -> None:
     assert table.sum(axis=1) == pytest.approx(np.ones(len(space)))
     prior, loss = sf.Prior.uniform(space).to_floats(), sf.losses.distance(space)
     ours = float(sf.expected_loss(prior, sf.Channel(space, table, space.labels), loss))
-    theirs = float(sf.expected_loss(prior, sf.Channel(space, sf.normalise(exact), space.labels), loss))
+    theirs = float(sf.expected_loss(prior, sf.Channel(space, sf.channels.normalise(exact), space.labels), loss))
     assert ours == pytest.approx(theirs, rel=5e-3)
 
 

@@ -29,7 +29,7 @@ def test_regrets_are_those_of_designs() -> None:
 
 def test_least_regret_is_what_the_map_shows() -> None:
     made = universal_design(LOSS, PRIVACY)
-    found = prior_map({"least": made.mechanism, "closest": sf.closest_pair(PRIVACY)}, LOSS, PRIVACY)
+    found = prior_map({"least": made.mechanism, "closest": sf.mechanisms.closest_pair(PRIVACY)}, LOSS, PRIVACY)
     assert made.upper is not None
     assert found.regret("least").max() <= float(made.upper) + 1e-12
     assert found.regret("closest").max() > float(made.upper)

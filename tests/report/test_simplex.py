@@ -78,7 +78,7 @@ def test_a_line_for_every_pair_that_is_not_implied(space: sf.FiniteSpace, lines:
 
 
 def test_areas_and_numbers_are_outer_weights() -> None:
-    other = next(kernel for kernel in sf.kernels(LINE) if len(kernel.support) == 2)
+    other = next(kernel for kernel in sf.types.kernels(LINE) if len(kernel.support) == 2)
     drawing = simplex(LINE, {"geometric": GEOMETRIC, "other": other})
     assert {"A 7/18", "B 2/9 4/9", "C 7/18", "D 5/9"} <= set(texts(drawing.layout.annotations))
     sizes = {
@@ -129,7 +129,7 @@ def test_labels_of_secrets_are_text_not_markup() -> None:
 
 def exact_facets(privacy: sf.PrivacyType) -> set[frozenset[int]]:
     """Facets of the solid of posteriors from its vertices alone: planes that have all of them on one side."""
-    points = [vertex.posterior.weights[1:] for vertex in sf.vertices(privacy)]
+    points = [vertex.posterior.weights[1:] for vertex in sf.types.vertices(privacy)]
     found = set()
     for a, b, c in combinations(points, 3):
         u, v = b - a, c - a
@@ -143,7 +143,7 @@ def exact_facets(privacy: sf.PrivacyType) -> set[frozenset[int]]:
 
 
 RATIONAL = [
-    sf.line(4), sf.discrete(4), sf.cycle(4), sf.star(3), sf.hamming(2), sf.grid(2, 2, metric="chebyshev"),
+    sf.line(4), sf.discrete(4), sf.cycle(4), sf.spaces.star(3), sf.hamming(2), sf.grid(2, 2, metric="chebyshev"),
     sf.graph([(0, 1, 1), (1, 2, 2), (2, 3, 1), (0, 3, 3), (0, 2, 2)]),
 ]  # fmt: skip
 
@@ -166,7 +166,7 @@ def test_the_faces_of_the_solid_are_those_of_exact_arithmetic(space: sf.FiniteSp
 )
 def test_the_edges_of_irrational_solids_are_those_of_their_hull(space: sf.FiniteSpace) -> None:
     privacy = sf.PrivacyType(space, epsilon=1)
-    points = np.array([vertex.posterior.weights[1:] for vertex in sf.vertices(privacy)])
+    points = np.array([vertex.posterior.weights[1:] for vertex in sf.types.vertices(privacy)])
     planes = np.unique(ConvexHull(points).equations.round(6), axis=0)
     found = region(privacy)
     assert len(planes) == len(found.facets) and len(points) - len(found.edges) + len(planes) == 2
@@ -208,7 +208,7 @@ def test_only_what_is_asked_for_is_shown() -> None:
 def test_names_of_vertices_can_be_given() -> None:
     drawing = simplex(LINE, labels=["w", "x", "y", "z"])
     points = trace(drawing, "vertices")
-    for name, vertex, x, y in zip("wxyz", sf.vertices(LINE), points.x, points.y, strict=True):
+    for name, vertex, x, y in zip("wxyz", sf.types.vertices(LINE), points.x, points.y, strict=True):
         assert flat(vertex.posterior.weights) == pytest.approx((x, y))
         label = next(one for one in drawing.layout.annotations if one.text == f"<b>{name}</b>")
         assert (label.x, label.y) == pytest.approx((x, y))

@@ -61,16 +61,21 @@ def test_an_interval_is_a_box_of_one_axis() -> None:
     fine = sf.box(1, step="1/20", unit="km")
     assert as_interval(fine) == UNIT and fine.ends == (0.0, 1.0)
     loss = sf.continuous.absolute_error(fine)
-    assert sf.continuous.posterior_loss(sf.continuous.Density.uniform(fine), sf.truncated_laplace(1), loss).value > 0.2
+    assert (
+        sf.continuous.posterior_loss(
+            sf.continuous.Density.uniform(fine), sf.continuous.truncated_laplace(1), loss
+        ).value
+        > 0.2
+    )
     with pytest.raises(InvalidInput, match=r"an interval has one axis, .* has 2"):
         as_interval(sf.box((1, 1), step=1))
 
 
 def test_lattices_are_drawn_at_their_points_and_boxes_of_coordinates_are_none() -> None:
-    city = sf.lattice_tight_constraints(Lattice((8, 6), step="1/2"), epsilon=3)
+    city = sf.mechanisms.lattice_tight_constraints(Lattice((8, 6), step="1/2"), epsilon=3)
     noisy = release(city, pa.table({"x": [1.1, 3.7], "y": [0.2, 2.7]}), Position("x", "y"))
     assert {k / 2 for k in range(8)} >= set(noisy["x"].to_pylist())
     assert {k / 2 for k in range(6)} >= set(noisy["y"].to_pylist())
     for other in (sf.box((4, 3), step="1/2"), sf.box((4, 3), step=(1, "1/2"), origin=("-1/2", "-1/4"))):
         with pytest.raises(InvalidInput, match="no lattice, whose first point is 0"):
-            sf.lattice_tight_constraints(other, epsilon=3)
+            sf.mechanisms.lattice_tight_constraints(other, epsilon=3)

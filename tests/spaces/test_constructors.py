@@ -39,8 +39,8 @@ def test_hamming_words() -> None:
 
 def test_small_graphs() -> None:
     assert sf.cycle(5).distance(0, 3) == 2
-    assert sf.star(3).distance(1, 2) == 2
-    assert sf.complete_bipartite(2, 2).distance(("left", 0), ("left", 1)) == 2
+    assert sf.spaces.star(3).distance(1, 2) == 2
+    assert sf.spaces.complete_bipartite(2, 2).distance(("left", 0), ("left", 1)) == 2
     assert sf.discrete(["u", "v", "w"], distance="1/3").distance("u", "w") == pytest.approx(1 / 3)
 
 
@@ -123,7 +123,15 @@ def test_points_that_coincide_are_no_metric(make: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [2.5, 3.0, True, np.float64(3), Fraction(7, 2)])
 def test_sizes_are_whole_numbers(wrong: Any) -> None:
-    for make in (sf.line, sf.grid, sf.discrete, sf.hamming, sf.cycle, sf.star, lambda n: sf.complete_bipartite(2, n)):
+    for make in (
+        sf.line,
+        sf.grid,
+        sf.discrete,
+        sf.hamming,
+        sf.cycle,
+        sf.spaces.star,
+        lambda n: sf.spaces.complete_bipartite(2, n),
+    ):
         with pytest.raises(InvalidInput, match=r"^the number of .* must be .*integer"):
             make(wrong)
 
@@ -148,9 +156,9 @@ def test_unknown_metrics_list_the_known_ones() -> None:
         lambda: sf.hamming(10**12, symbols=1),
         lambda: sf.hamming(21, symbols=3),
         lambda: sf.cycle(10**9),
-        lambda: sf.star(10**9),
-        lambda: sf.complete_bipartite(10**9, 1),
-        lambda: sf.complete_bipartite(10**4, 10**4),
+        lambda: sf.spaces.star(10**9),
+        lambda: sf.spaces.complete_bipartite(10**9, 1),
+        lambda: sf.spaces.complete_bipartite(10**4, 10**4),
     ],
 )
 def test_too_many_points_are_refused_before_labels_are_built(build: Callable[[], object]) -> None:

@@ -70,4 +70,4 @@ def test_a_radius_of_a_limit_waits_for_the_space() -> None:
 
 def test_gamma_is_a_length() -> None:
     street = sf.line(11, step="100 m", unit="km")
-    assert sf.packing_bound(street, "300 m", "1/10") == sf.packing_bound(street, 0.3, 0.1)
+    assert sf.compatibility.packing_bound(street, "300 m", "1/10") == sf.compatibility.packing_bound(street, 0.3, 0.1)

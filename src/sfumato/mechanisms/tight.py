@@ -373,7 +373,8 @@ def lattice_tight_constraints(
 class LatticeThreshold:
     """Two values of ε close together: proved to have no mechanism at ``low`` and one at ``high``.
 
-    What lies beyond is not claimed; :func:`sfumato.tight_threshold` does that for spaces whose distances fit a table.
+    What lies beyond is not claimed; :func:`sfumato.types.tight_threshold` does that for spaces whose distances fit a
+    table.
     """
 
     low: Fraction

@@ -69,7 +69,7 @@ def worst_privacy_loss(
     """One distribution that is worse than every pair of neighbours, and so after composition as well.
 
     In general no single pair is the worst at all ε. The least concave curve above the trade-off curves of all pairs is
-    the trade-off curve of two distributions of its own (:func:`sfumato.worst_tradeoff`); every pair is a
+    the trade-off curve of two distributions of its own (:func:`sfumato.privacy.worst_tradeoff`); every pair is a
     post-processing of that one, and that stays so when both are composed.
     """
     return _distribution(worst_tradeoff(as_channel(channel), neighbours), interval, slack)

@@ -28,7 +28,7 @@ def test_it_is_the_linear_program_with_plan_and_potentials(data: st.DataObject) 
     first = sf.hyper(prior, lattice_geometric(source, steps))
     second = sf.hyper(prior, on_lattice(pixelate(source, pixels), steps))
     found = line_hyper_distance(first, second)
-    assert found.cost == sf.hyper_distance(first, second, space).cost
+    assert found.cost == sf.orders.hyper_distance(first, second, space).cost
     assert (found.plan.sum(axis=1) == first.outer).all() and (found.plan.sum(axis=0) == second.outer).all()
     assert (found.plan >= 0).all()
     here, there = found.potentials
@@ -44,7 +44,7 @@ def test_floats() -> None:
     prior = sf.Prior.uniform(lattice_space(6))
     first = sf.hyper(prior, lattice_geometric(source, 6))
     second = sf.hyper(prior, on_lattice(pixelate(source, 12), 6))
-    expected = sf.hyper_distance(first, second, lattice_space(6)).cost
+    expected = sf.orders.hyper_distance(first, second, lattice_space(6)).cost
     found = line_hyper_distance(first, second)
     assert found.cost == pytest.approx(float(expected), abs=1e-9)
     assert found.plan.sum() == pytest.approx(1)
@@ -55,7 +55,7 @@ def test_labels_in_any_order() -> None:
     table = [["1/2", "1/2"], ["1/3", "2/3"], ["2/3", "1/3"]]
     first = sf.hyper(sf.Prior.uniform([1, 2, 0]), sf.Channel([1, 2, 0], table))
     nothing = sf.hyper(sf.Prior.uniform([1, 2, 0]), sf.Channel.constant([1, 2, 0]))
-    assert line_hyper_distance(first, nothing).cost == sf.hyper_distance(first, nothing, space).cost
+    assert line_hyper_distance(first, nothing).cost == sf.orders.hyper_distance(first, nothing, space).cost
 
 
 def test_inners_that_are_no_chain_take_a_program() -> None:
@@ -64,7 +64,7 @@ def test_inners_that_are_no_chain_take_a_program() -> None:
     middle = sf.hyper(prior, sf.Channel(secrets, [["2/3", "1/3"], ["1/3", "2/3"], ["2/3", "1/3"]]))
     ends = sf.hyper(prior, sf.Channel(secrets, [["2/3", "1/3"], ["1/2", "1/2"], ["1/3", "2/3"]]))
     found = line_hyper_distance(middle, ends)
-    assert found.cost == sf.hyper_distance(middle, ends, sf.line(3)).cost
+    assert found.cost == sf.orders.hyper_distance(middle, ends, sf.line(3)).cost
     assert (found.plan.sum(axis=1) == middle.outer).all()
     rough = line_hyper_distance(sf.hyper(prior.to_floats(), sf.Channel(secrets, [[1.0]] * 3)), ends)
     exact = line_hyper_distance(sf.hyper(prior, sf.Channel.constant(secrets)), ends)

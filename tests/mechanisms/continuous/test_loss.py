@@ -33,7 +33,7 @@ def test_tables_on_a_lattice_are_exact_where_the_function_is() -> None:
 
 def test_lipschitz_constants_are_those_of_the_tables() -> None:
     for loss in (absolute_error(), squared_error()):
-        found = sf.loss_lipschitz(lattice_loss(loss, 6), lattice_space(6))
+        found = sf.orders.loss_lipschitz(lattice_loss(loss, 6), lattice_space(6))
         assert found <= loss.lipschitz  # type: ignore[operator]
 
 
