@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 
+from compiling import compile_one_at_a_time
 from effort import tried
+
+# A shell starts its background jobs deaf to interrupts; here tests and the processes that they start hear them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if "PYTEST_XDIST_WORKER" in os.environ:
+    compile_one_at_a_time()
 
 # Compiled functions make a first call slow, so single examples have no deadline. Examples are
 # drawn from a fixed seed: a run that fails does so again.
