@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidInput, few, keyword, shown
+from sfumato.hide.reading import BATCH, MEMBER
 from sfumato.hide.sources import Source
 from sfumato.numbers import Floats
 from sfumato.release.geometry import shape_of
@@ -79,9 +80,10 @@ def refuse_places(
 
     ``corners`` are those of the box, least and largest first and second coordinate, where it is known.
     """
+    sure = not source.is_json or len(source.head()) < BATCH  # rows of JSON that come later may have other keys
     for option, names in (("drop", drop), ("keep", keep)):
         for name in names:
-            if name not in source.columns:
+            if name not in source.columns and sure:
                 known = nearest(name, source.columns)
                 raise InvalidInput(f"{keyword(option, name)}: {source.name} has no such column{known}")
     found = {name: why for name, why in telling(source, column, earth, corners).items() if name not in (*drop, *keep)}
@@ -105,6 +107,7 @@ def telling(source: Source, column: Position, earth: bool, corners: Any = None) 
     own = released_columns(source, column)
     names = [name for name in dict.fromkeys([*source.columns, *head.column_names]) if name not in own]
     found = dict.fromkeys(place_names(names), "by the name")
+    found |= {field.name: "a member beside the properties" for field in head.schema if MEMBER in (field.metadata or {})}
     points = _points(source, column, len(head))
     region = _region(points, earth, corners)
     pairs: dict[int, set[str]] = {0: set(), 1: set()}

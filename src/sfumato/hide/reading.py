@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv
@@ -17,12 +17,15 @@ import pyarrow.parquet as pq
 
 from sfumato.errors import InvalidInput
 from sfumato.release.geo_files import DRIVERS, layer_batches
-from sfumato.release.geo_json import feature_lines
+from sfumato.release.geo_json import feature_columns, feature_lines, foreign_members, is_feature
 from sfumato.release.lines_csv import csv_header
 from sfumato.release.streams_text import arrow_file, delimiter_of, file_blocks, first_block, reading
 
 BATCH = 1 << 16
 """Rows of a batch."""
+
+MEMBER = b"member"
+"""The key of metadata by which a column is known as a foreign member of features."""
 
 _AS_WE_SAY = {"wkb_geometry": "geometry"}  # what a Shapefile, whose geometries have no name, calls them in Arrow
 
@@ -82,7 +85,7 @@ def _json(file: Path, kind: str, wanted: list[str] | None) -> Iterator[Any]:
             yield _batch(rows[first : first + BATCH], wanted)
 
 
-def _row(line: bytes, file: Path) -> dict[str, Any]:
+def _row(line: bytes, file: Path) -> _Row:
     try:
         found = json.loads(line)
     except ValueError as error:
@@ -90,15 +93,28 @@ def _row(line: bytes, file: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InvalidInput(f"{file}: this is no file of JSON objects")
     if "geometry" not in found:
-        return found
-    inside = found.get("properties")
-    others = inside if isinstance(inside, dict) else {name: v for name, v in found.items() if name != "geometry"}
-    return {**others, "geometry": json.dumps(found["geometry"])}
+        return _Row(found, {})
+    others = feature_columns(found) if is_feature(found) else {n: v for n, v in found.items() if n != "geometry"}
+    members = dict.fromkeys(foreign_members(found)) if is_feature(found) else {}
+    return _Row({**others, "geometry": json.dumps(found["geometry"])}, members)
 
 
-def _batch(rows: list[dict[str, Any]], wanted: list[str] | None) -> Any:
-    names = list(dict.fromkeys(name for row in rows for name in row)) if wanted is None else wanted
-    return pa.record_batch({name: _column([row.get(name) for row in rows]) for name in names})
+class _Row(NamedTuple):
+    """The columns of a row, and which of them are foreign members of a feature."""
+
+    values: dict[str, Any]
+    members: dict[str, None]
+
+
+def _batch(rows: list[_Row], wanted: list[str] | None) -> Any:
+    names = list(dict.fromkeys(name for row in rows for name in row.values)) if wanted is None else wanted
+    members = {name for row in rows for name in row.members}
+    columns = [_column([row.values.get(name) for row in rows]) for name in names]
+    fields = [
+        pa.field(name, column.type, metadata={MEMBER: b""} if name in members else None)
+        for name, column in zip(names, columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
 def _column(values: list[Any]) -> Any:

@@ -6,6 +6,7 @@ before, and reads coordinates for what is paid for: a box or a prior from the da
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -61,11 +62,17 @@ class Source:
         """That of a file, empty for a table."""
         return "" if self.file is None else self.reference.format
 
+    @property
+    def is_json(self) -> bool:
+        """Whether each row says which columns it has."""
+        return self.format in ("geojson", "jsonl")
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of its columns."""
         if self.file is not None:
-            return self.reference.columns
+            names = self.reference.columns  # of JSON those of one row
+            return (*dict.fromkeys([*names, *self.head().column_names]),) if self.is_json else names
         names = getattr(self.table, "column_names", None) or getattr(self.table, "columns", None)
         if (names is None or callable(names)) and hasattr(self.table, "schema"):
             names = self.table.schema.names
@@ -164,7 +171,7 @@ class Source:
                 many += len(batch)
                 if many >= rows:
                     break
-            return pa.Table.from_batches(parts).slice(0, rows) if parts else pa.table({})
+            return _together(parts).slice(0, rows)
         if nw.dependencies.is_pandas_dataframe(self.table):
             return arrow_of_pandas(self.table.iloc[:rows])
         frame: Any = nw.from_native(self.table).head(rows)
@@ -179,6 +186,27 @@ class Source:
             yield from frame.select(*names).to_arrow().to_batches(BATCH)
         else:
             yield from file_batches(self.file, self.format, names, self.layer)
+
+
+def _together(parts: list[Any]) -> Any:
+    """Batches as one table; those of JSON may have other columns each, and of other types."""
+    tables = [pa.Table.from_batches([part]) for part in parts]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.concat_tables([_in_texts(table) for table in tables], promote_options="permissive")
+
+
+def _in_texts(table: Any) -> Any:
+    """All columns as texts."""
+    columns = [
+        pa.array(
+            [value if value is None or isinstance(value, str) else json.dumps(value) for value in column.to_pylist()],
+            pa.string(),
+        )
+        for column in table.columns
+    ]
+    return pa.table(columns, schema=pa.schema([field.with_type(pa.string()) for field in table.schema]))
 
 
 def arrow_of_pandas(frame: Any) -> Any:

@@ -1,8 +1,9 @@
 """GeoJSON: the features of a collection, one at a time, with released points in the place of their geometries.
 
 A collection is read as a stream: each feature becomes a line, on which the scanner of JSON lines finds the geometry;
-all the rest is copied as it is written. Members of the file beside its features, such as a box around them, could tell
-of true points: boxes go, names and the coordinate system stay, anything else is refused.
+its properties are copied as they are written. Members of a feature beside them may hold the true point once more, as
+geocoders write it: boxes go, ``id`` is a column, and any other member is refused until somebody says that it goes or
+stays. Of the members of a collection only the coordinate system stays, written anew; foreign ones are refused.
 """
 
 from __future__ import annotations
@@ -16,27 +17,64 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, few, shown
+from sfumato.errors import InvalidInput, few, keyword, shown
 from sfumato.release.batches import BatchRelease
 from sfumato.release.crs import WGS84, System, system_of
 from sfumato.release.lines import Bytes, Edit, Scanned
 from sfumato.release.lines_json import JsonRecords
+from sfumato.release.rows import BadRow
 
 _LONGEST_HEAD = 1 << 20  # bytes before the first feature
-_STAY = ("type", "name", "crs")
-_GO = ("bbox", "features", "xy_coordinate_resolution", "z_coordinate_resolution")  # the last two are those of GDAL
+_KNOWN = (
+    "type", "name", "description", "crs", "bbox", "features",
+    "xy_coordinate_resolution", "z_coordinate_resolution",  # which GDAL writes
+)  # fmt: skip
+_FEATURE = np.frombuffer(b'"Feature"', dtype=np.uint8)
+
+FIXED = ("type", "geometry", "properties")
+"""The members that make a feature; they can neither be left out nor be columns."""
+
+_LISTED = (*FIXED, "id", "bbox")
 _START = re.compile(rb"\s*\{")
 
 
 class FeatureRecords(JsonRecords):
     """Features, or other objects with a geometry, one a line; boxes around geometries go."""
 
-    def __init__(self, work: BatchRelease) -> None:
+    def __init__(self, work: BatchRelease, *, collection: bool) -> None:
         super().__init__(work)
         self.empty = self.entries.add(b"null")
-        if "bbox" not in self.place:
-            self.place["bbox"] = len(self.wanted)
-            self.wanted.append("bbox")
+        self.collection = collection
+        for name in _LISTED:
+            if name not in self.place:
+                self.place[name] = len(self.wanted)
+                self.wanted.append(name)
+
+    def scan(self, data: Bytes, most: int, *, final: bool, first_row: int) -> Scanned:
+        """Up to ``most`` whole features; one with a member that nobody has spoken of is refused."""
+        scanned = super().scan(data, most, final=final, first_row=first_row)
+        assert scanned.other is not None
+        foreign = np.flatnonzero((scanned.other >= 0) & self._features(data, scanned))
+        if foreign.size and not self.work.terms.keep:
+            row = int(foreign[0])
+            text = data[scanned.other[row] : scanned.last[row] + 1].tobytes().decode()
+            name = json.JSONDecoder().raw_decode(text)[0]
+            raise BadRow(
+                f"the feature has {shown(name)} beside its properties, which may tell its true place: say whether it "
+                f"goes, {keyword('drop', name)}, or stays",
+                first_row + row + 1,
+            )
+        return scanned
+
+    def _features(self, data: Bytes, scanned: Scanned) -> NDArray[np.bool_]:
+        """Which records are features, and no objects whose keys are columns."""
+        found = (scanned.starts[self.place["properties"]] >= 0) | self.collection
+        k = self.place["type"]
+        likely = np.flatnonzero(
+            ~found & (scanned.ends[k] - scanned.starts[k] == len(_FEATURE)) & (scanned.starts[k] >= 0)
+        )
+        found[likely] = (data[scanned.starts[k][likely][:, None] + np.arange(len(_FEATURE))] == _FEATURE).all(axis=1)
+        return found
 
     def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
         """What is put where; a box goes with the comma before it, or becomes null where it comes first."""
@@ -49,6 +87,33 @@ class FeatureRecords(JsonRecords):
         first = np.where(there, np.where(follows, scanned.commas[k], scanned.starts[k]), scanned.last)
         last = np.where(there, scanned.ends[k], scanned.last)
         return [*done, (first, last, np.where(there & ~follows, self.empty, self.nothing))]
+
+
+def is_feature(record: dict[str, Any]) -> bool:
+    """Whether an object is a feature, and none whose keys are columns."""
+    return "properties" in record or record.get("type") == "Feature"
+
+
+def feature_columns(record: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a feature: its properties, and its members beside those that make it.
+
+    What a property and a member are both called holds both.
+
+    Examples
+    --------
+    >>> feature_columns({"type": "Feature", "id": 7, "properties": {"id": 8, "name": "a"}, "geometry": None})
+    {'id': [8, 7], 'name': 'a'}
+    """
+    found = dict(record.get("properties") or {})
+    for name, value in record.items():
+        if name not in (*FIXED, "bbox"):
+            found[name] = [found[name], value] if name in found else value
+    return found
+
+
+def foreign_members(record: dict[str, Any]) -> list[str]:
+    """The members of a feature that are none of the standard."""
+    return [name for name in record if name not in _LISTED]
 
 
 def feature_lines(blocks: Iterator[tuple[bytes, bool]], head: list[dict[str, Any]]) -> Iterator[tuple[bytes, bool]]:
@@ -89,12 +154,12 @@ def _features_at(text: bytes, final: bool) -> int | None:
 
 
 def _members(text: bytes) -> dict[str, Any]:
-    """The members of a collection, its features aside; those that could tell of true points are refused."""
+    """The coordinate system of a collection; what is foreign beside it, and could tell of true points, is refused."""
     try:
         found = json.loads(text)
     except ValueError as error:
         raise InvalidInput(f"this is no GeoJSON: {error}") from error
-    strange = [name for name in found if name not in (*_STAY, *_GO)]
+    strange = [name for name in found if name not in _KNOWN]
     if strange:
         raise InvalidInput(
             f"the file has {few(strange)} beside its features, which may tell of true points: remove "
@@ -102,7 +167,7 @@ def _members(text: bytes) -> dict[str, Any]:
         )
     if found.get("type", "FeatureCollection") != "FeatureCollection":
         raise InvalidInput(f"this is a {shown(found['type'])}, and no FeatureCollection")
-    return {name: value for name, value in found.items() if name in _STAY}
+    return {"crs": found["crs"]} if "crs" in found else {}
 
 
 def collection_system(members: dict[str, Any]) -> System:
@@ -110,10 +175,16 @@ def collection_system(members: dict[str, Any]) -> System:
     crs = members.get("crs")
     if crs is None:
         return WGS84
-    name = (crs.get("properties") or {}).get("name") if isinstance(crs, dict) else None
-    if not isinstance(name, str):
+    name = _crs_name(crs)
+    if name is None:
         raise InvalidInput(f"the coordinate system {shown(crs)} has no name: remove 'crs', or name one")
     return system_of(name) or WGS84
+
+
+def _crs_name(crs: Any) -> str | None:
+    """The name of a coordinate system in an old file."""
+    name = (crs.get("properties") or {}).get("name") if isinstance(crs, dict) else None
+    return name if isinstance(name, str) else None
 
 
 class FeatureSink:
@@ -134,7 +205,10 @@ class FeatureSink:
         self.sink.write((b"" if self.any else self._head()) + b"\n]}\n")
 
     def _head(self) -> bytes:
-        members = {"type": "FeatureCollection"} | (self.members[0] if self.members else {})
+        members: dict[str, Any] = {"type": "FeatureCollection"}
+        name = _crs_name(self.members[0].get("crs")) if self.members else None
+        if name is not None:
+            members["crs"] = {"type": "name", "properties": {"name": name}}
         return json.dumps(members)[:-1].encode() + b', "features": [\n'
 
 

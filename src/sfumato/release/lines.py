@@ -39,6 +39,7 @@ class Scanned(NamedTuple):
     """Records of a block: where each begins, ends and where the next one may begin; the cells of wanted columns.
 
     For JSON, ``keys`` are the places of the keys and ``commas`` that of the comma before them; a missing key is at −1.
+    ``other`` is the place of the first key of each record that is none of the wanted ones.
     """
 
     used: int  # bytes that are whole records
@@ -49,6 +50,7 @@ class Scanned(NamedTuple):
     ends: Places
     keys: Places | None = None
     commas: Places | None = None
+    other: Places | None = None
 
 
 # ----------------------------------------------------------------- values of cells

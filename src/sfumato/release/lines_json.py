@@ -91,19 +91,19 @@ def scan_json(data: Bytes, names: list[str], most: int, *, final: bool, first_ro
     spelled = [json.dumps(name, ensure_ascii=False).encode()[1:-1] for name in names]
     keys = np.frombuffer(b"".join(spelled), dtype=np.uint8)
     bounds = np.cumsum([0, *map(len, spelled)], dtype=np.int64)
-    places = np.empty((3, most), dtype=np.int64)
+    places = np.empty((4, most), dtype=np.int64)
     cells = np.empty((4, len(names), most), dtype=np.int64)
     strange = np.zeros(most, dtype=np.bool_)
     count, used, wrong, at = _scan_json(data, keys, bounds, final, places, cells, strange)
     if wrong:
         near = data[at : at + 20].tobytes().decode("utf-8", "replace")
         raise BadRow(f"{_SCAN_ERRORS[wrong]}, near {shown(near)}", first_row + count + 1)
-    first, last, after = (part[:count] for part in places)
+    first, last, after, other = (part[:count] for part in places)
     for row in np.flatnonzero(strange[:count]).tolist():
         plain = (cells[0, :, row] >= 0).tolist()
         _refuse_disguised(data[first[row] : last[row] + 1].tobytes(), names, plain, first_row + row + 1)
     starts, ends, kinds, commas = (part[:, :count] for part in cells)
-    return Scanned(used, first, last, after, starts, ends, kinds, commas)
+    return Scanned(used, first, last, after, starts, ends, kinds, commas, other)
 
 
 def _refuse_disguised(record: bytes, names: list[str], plain: list[bool], row: int) -> None:
@@ -236,7 +236,7 @@ def _scan_json(data, keys, bounds, final, places, cells, strange):  # type: igno
         at = after
         if begin >= end:
             continue  # an empty line is no record
-        closing, wrong = _scan_object(data, begin, end, keys, bounds, cells, count, strange, stack)
+        closing, wrong = _scan_object(data, begin, end, keys, bounds, cells, places[3], count, strange, stack)
         if wrong:
             return count, line, wrong, closing
         places[0, count], places[1, count], places[2, count] = begin, closing, after
@@ -245,7 +245,7 @@ def _scan_json(data, keys, bounds, final, places, cells, strange):  # type: igno
 
 
 @njit(cache=True)
-def _scan_object(data, at, end, keys, bounds, cells, row, strange, stack):  # type: ignore[no-untyped-def]
+def _scan_object(data, at, end, keys, bounds, cells, other, row, strange, stack):  # type: ignore[no-untyped-def]
     """The place of the closing brace of an object that fills a line, and what is wrong with it.
 
     ``stack`` remembers what is open; keys and values of the outermost object are looked at, those inside only read.
@@ -253,6 +253,7 @@ def _scan_object(data, at, end, keys, bounds, cells, row, strange, stack):  # ty
     for k in range(cells.shape[1]):
         for j in range(4):
             cells[j, k, row] = -1
+    other[row] = -1
     if data[at] != 123:
         return at, BAD_JSON
     depth, comma, which = 0, -1, -1
@@ -297,6 +298,8 @@ def _scan_object(data, at, end, keys, bounds, cells, row, strange, stack):  # ty
                 which = _which(data, key + 1, at - 1, keys, bounds)
                 if which >= 0 and cells[0, which, row] >= 0:
                     return key, TWICE
+                if which < 0 and other[row] < 0:
+                    other[row] = key
             at = _blank(data, colon + 1)
             if depth == 1 and which >= 0:
                 cells[0, which, row], cells[2, which, row], cells[3, which, row] = at, key, comma

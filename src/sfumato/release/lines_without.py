@@ -1,4 +1,4 @@
-"""Keys that are left out of JSON: of the object on each line, or of the properties of each feature.
+"""Keys that are left out of JSON: of the object on each line, or of each feature and its properties.
 
 All else stays as it is written, byte for byte: the scanner says where a key begins and its value ends, and both go with
 one comma.
@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sfumato.errors import InvalidInput, shown
+from sfumato.release.geo_json import FIXED
 from sfumato.release.lines import Bytes, Scanned
 from sfumato.release.lines_json import scan_json
 
@@ -23,7 +25,9 @@ Block = tuple[bytes, bool]
 
 
 def without_keys(blocks: Iterator[Block], names: Sequence[str], features: bool) -> Iterator[Block]:
-    r"""The same lines without some keys; where lines are features, those among their properties.
+    r"""The same lines without some keys; where lines are features, theirs and those among their properties.
+
+    A key that no line has is refused: it may be another one that was to go.
 
     Examples
     --------
@@ -32,28 +36,40 @@ def without_keys(blocks: Iterator[Block], names: Sequence[str], features: bool) 
     [(b'', False), (b'{"c": 4}\n', True)]
     """
     rest, row = b"", 0
+    missing = set(names)
     for block, final in blocks:
         rest += block
         end = len(rest) if final else rest.rfind(b"\n") + 1
         parts = []
         data = np.frombuffer(rest[:end], dtype=np.uint8)
         while len(data):
-            part, used, rows = _part(data, names, features, final, row)
+            part, used, rows = _part(data, names, features, final, row, missing)
             if not used:
                 break
             parts.append(part)
             data, row = data[used:], row + rows
+        if final and missing and row:
+            raise InvalidInput(f"there is no {shown(min(missing))} to leave out in any of the {row:,} rows")
         yield b"".join(parts), final
         rest = rest[end:]
 
 
-def _part(data: Bytes, names: Sequence[str], features: bool, final: bool, row: int) -> tuple[bytes, int, int]:
-    """The next lines without the keys, how many bytes they had, and how many records they are."""
+def _part(
+    data: Bytes, names: Sequence[str], features: bool, final: bool, row: int, missing: set[str]
+) -> tuple[bytes, int, int]:
+    """The next lines without the keys, how many bytes they had, and how many records they are.
+
+    Keys that are found are no longer ``missing``.
+    """
     if not features:
         scanned = scan_json(data, list(names), _ROWS, final=final, first_row=row)
+        _seen(scanned, names, missing)
         cuts = _cuts(data, scanned)
         return _cut(data[: scanned.used].tobytes(), cuts), scanned.used, len(scanned.first)
     scanned = scan_json(data, ["properties", *names], _ROWS, final=final, first_row=row)
+    assert scanned.keys is not None
+    made = [k + 1 for k, name in enumerate(names) if name in FIXED]
+    scanned.keys[np.ix_(made, np.flatnonzero(scanned.keys[0] >= 0))] = -1  # what makes a feature stays
     starts, ends = scanned.starts[0], scanned.ends[0]
     inner = [
         data[start:end].tobytes() if start >= 0 and data[start] == ord("{") else _EMPTY
@@ -62,10 +78,18 @@ def _part(data: Bytes, names: Sequence[str], features: bool, final: bool, row: i
     lines = np.frombuffer(b"\n".join(inner), dtype=np.uint8)
     begins = np.cumsum([0, *(len(text) + 1 for text in inner)])[:-1]
     found = scan_json(lines, list(names), max(len(inner), 1), final=True, first_row=row)
+    _seen(found, names, missing)
+    _seen(scanned, ["properties", *names], missing)
     shift = starts - begins
     cuts = [(first + int(shift[k]), last + int(shift[k]), k) for first, last, k in _cuts(lines, found)]
-    cuts += [cut for cut in _cuts(data, scanned, skipped=1) if starts[cut[2]] < 0]  # an object that is no feature
+    cuts += _cuts(data, scanned, skipped=1)
     return _cut(data[: scanned.used].tobytes(), sorted(cuts)), scanned.used, len(scanned.first)
+
+
+def _seen(scanned: Scanned, names: Sequence[str], missing: set[str]) -> None:
+    """Keys that stand in some record are not missing."""
+    assert scanned.keys is not None
+    missing -= {name for name, places in zip(names, scanned.keys, strict=True) if (places >= 0).any()}
 
 
 def _cuts(data: Bytes, scanned: Scanned, skipped: int = 0) -> list[tuple[int, int, int]]:

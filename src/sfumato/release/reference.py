@@ -18,7 +18,7 @@ from sfumato.arguments import file_path
 from sfumato.errors import InvalidInput, few
 from sfumato.release.crs import WGS84, System, agreed_system, system_of
 from sfumato.release.geo_files import DRIVERS, layer_of
-from sfumato.release.geo_json import collection_system, feature_lines
+from sfumato.release.geo_json import collection_system, feature_columns, feature_lines, is_feature
 from sfumato.release.layouts import geometry_columns, geometry_name, schema_layout
 from sfumato.release.lines_csv import csv_header
 from sfumato.release.places import Geometry, Place, Position, in_system
@@ -170,6 +170,6 @@ def _of_json(file: Path, kind: str, given: System | None) -> Reference:
     if "geometry" not in record:
         return _by_names(file, kind, list(record), given)
     system = agreed_system(collection_system(members[0]) if members else WGS84, given, str(file))
-    inside = record.get("properties")
-    names = [*(inside if isinstance(inside, dict) else (name for name in record if name != "geometry")), "geometry"]
+    names = [*(feature_columns(record) if is_feature(record) else (name for name in record if name != "geometry"))]
+    names.append("geometry")
     return _reference(file, kind, names, system, Geometry(crs=system), ["geometry"])

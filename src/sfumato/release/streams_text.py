@@ -118,7 +118,7 @@ def _records(source: Path, kind: str, work: BatchRelease, delimiter: str | None,
         return JsonRecords(work)
     system = collection_system(members[0]) if members else WGS84
     work.read(PointLayout(work.taken[0], system, form="geojson"))
-    return FeatureRecords(work)
+    return FeatureRecords(work, collection=kind == "geojson")
 
 
 def _check_geojson(terms: Terms) -> None:
@@ -154,7 +154,7 @@ def release_text(
         sink: Any = FeatureSink(whole, members) if collection else whole
         blocks = _features(source, members) if collection else file_blocks(source)
         if kind != "csv" and work.terms.drop:
-            blocks = without_keys(blocks, work.terms.drop, features=isinstance(work.terms.column, Geometry))
+            blocks = _without(source, blocks, work.terms)
         blocks = reading(source, "text", blocks)
         first = next(blocks)  # with which a collection says its members
         records: Records = named(source, _records, source, kind, work, delimiter, members)
@@ -172,6 +172,14 @@ def release_text(
             sink.write(_released_part(part, scanned, records).data)
         if collection:
             sink.finish()
+
+
+def _without(source: Path, blocks: Iterator[tuple[bytes, bool]], terms: Terms) -> Iterator[tuple[bytes, bool]]:
+    """Lines without what is left out; what is wrong with them is told with the file."""
+    try:
+        yield from without_keys(blocks, terms.drop, features=isinstance(terms.column, Geometry))
+    except InvalidInput as error:
+        raise InvalidInput(f"{source}: {error}") from None
 
 
 def _features(source: Path, members: list[dict[str, Any]]) -> Iterator[tuple[bytes, bool]]:
