@@ -13,6 +13,7 @@ from typing import Any
 
 import box_forgeries
 import forgeries
+from forgeries import packed
 
 Sections = dict[str, tuple[int, bytes]]
 
@@ -32,7 +33,7 @@ def base(rng: random.Random) -> tuple[dict[str, Any], Sections]:
         return box_forgeries.header_of(case), box_forgeries.sections_of(case)
     found = forgeries.random_case(seed)
     header, sections = forgeries.header_of(found), forgeries.sections_of(found)
-    return forgeries.folded(rng, header, sections) if rng.random() < 0.1 else (header, sections)
+    return header, forgeries.folded(rng, header, sections) if rng.random() < 0.1 else sections
 
 
 def mutant(seed: int) -> bytes:
@@ -43,20 +44,8 @@ def mutant(seed: int) -> bytes:
     return way(rng, copy.deepcopy(header), dict(sections))
 
 
-def _written(header: dict[str, Any], sections: Sections) -> bytes:
-    """The bytes of a file; a version that is no number of the format stays one of the header alone."""
-    version = header.get("version", 1)
-    data = forgeries.packed({**header, "version": 2}, sections)[:-32]
-    length = int.from_bytes(data[16:24], "little")
-    found = {**header, "sections": json.loads(data[24 : 24 + length])["sections"]}
-    text = json.dumps(found).encode()
-    known = version if type(version) is int and 0 <= version < 2**64 else 2
-    whole = data[:8] + struct.pack("<QQ", known, len(text)) + text + data[24 + length :]
-    return whole + hashlib.sha256(whole).digest()
-
-
 def _as_it_is(_rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
-    return _written(header, sections)
+    return packed(header, sections)
 
 
 def _places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -70,7 +59,7 @@ def _places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 def _other_value(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
     where, key = rng.choice(_places(header, []))
     where[key] = rng.choice(ODD)
-    return _written(header, sections)
+    return packed(header, sections)
 
 
 def _nudged(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
@@ -79,27 +68,27 @@ def _nudged(rng: random.Random, header: dict[str, Any], sections: Sections) -> b
         (w, k) for w, k in _places(header, []) if type(w[k]) is int or (isinstance(w[k], str) and w[k][:1].isdigit())
     ]
     if not numbers:
-        return _written(header, sections)
+        return packed(header, sections)
     where, key = rng.choice(numbers)
     if isinstance(where[key], int):
         where[key] += rng.choice((-1, 1))
     else:
         head, *tail = where[key].split("/")
         where[key] = "/".join([str(int(head) + rng.choice((-1, 1))) if head.isdigit() else head, *tail])
-    return _written(header, sections)
+    return packed(header, sections)
 
 
 def _without_a_key(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
     where, key = rng.choice([(w, k) for w, k in _places(header, []) if isinstance(w, dict)])
     del where[key]
-    return _written(header, sections)
+    return packed(header, sections)
 
 
 def _another_key(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
     tables = [header, *(w[k] for w, k in _places(header, []) if isinstance(w[k], dict))]
     key = rng.choice(["more", "step", "kind", "norm", "bound", "factor", "frame", "name"])
     rng.choice(tables)[key] = rng.choice(ODD)
-    return _written(header, sections)
+    return packed(header, sections)
 
 
 def _swapped(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
@@ -109,7 +98,7 @@ def _swapped(rng: random.Random, header: dict[str, Any], sections: Sections) -> 
         found = rng.choice(lists)
         at = rng.randrange(len(found) - 1)
         found[at], found[at + 1] = (found[at + 1], found[at]) if rng.random() < 0.5 else (found[at], found[at])
-    return _written(header, sections)
+    return packed(header, sections)
 
 
 def _other_number(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
@@ -122,7 +111,7 @@ def _other_number(rng: random.Random, header: dict[str, Any], sections: Sections
     new = rng.choice([0, 1, old + 1, max(old - 1, 0), 2 ** (8 * width) - 1, rng.getrandbits(8 * width), old ^ 1])
     changed = (new % 2 ** (8 * width)).to_bytes(width, "little")
     sections[name] = width, data[: at * width] + changed + data[(at + 1) * width :]
-    return _written(header, sections)
+    return packed(header, sections)
 
 
 def _other_length(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
@@ -138,7 +127,7 @@ def _other_length(rng: random.Random, header: dict[str, Any], sections: Sections
         del sections[name]
     else:
         sections[rng.choice(["via", "run_starts", "prior", "dual", "more"])] = width, data
-    return _written(header, sections)
+    return packed(header, sections)
 
 
 def _other_width(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
@@ -148,12 +137,12 @@ def _other_width(rng: random.Random, header: dict[str, Any], sections: Sections)
     wide = rng.choice([1, 2, 3, 4, 8, 16, 24])
     if all(number < 2 ** (8 * wide) for number in numbers):
         sections[name] = wide, b"".join(number.to_bytes(wide, "little") for number in numbers)
-    return _written(header, sections)
+    return packed(header, sections)
 
 
 def _other_bytes(rng: random.Random, header: dict[str, Any], sections: Sections) -> bytes:
     """Bytes of the file change, and its digest with them."""
-    data = bytearray(_written(header, sections)[:-32])
+    data = bytearray(packed(header, sections)[:-32])
     kind = rng.randrange(4)
     if kind == 0:
         data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
@@ -180,7 +169,7 @@ def _other_stream(rng: random.Random, header: dict[str, Any], sections: Sections
         bodies.append(body)
         listed.append({"name": name, "width": width, "count": len(data) // width, "size": len(body)})
     text = json.dumps({**header, "sections": listed}).encode()
-    data = b"sfumato\n" + struct.pack("<QQ", header.get("version", 1), len(text)) + text + b"".join(bodies)
+    data = b"sfumato\n" + struct.pack("<QQ", 3, len(text)) + text + b"".join(bodies)
     return data + hashlib.sha256(data).digest()
 
 

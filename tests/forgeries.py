@@ -96,7 +96,7 @@ def header_of(case: Case) -> dict[str, Any]:
     """The header, without the list of sections."""
     promise = {"kind": "rows", **{name: str(value) for name, value in case.promise.items()}}
     header: dict[str, Any] = {
-        "version": 2,
+        "version": 3,
         "secrets": list(range(case.n)),
         "outputs": [f"output {y}" for y in range(case.m)],
         "total": str(case.total),
@@ -142,7 +142,7 @@ def packed(header: dict[str, Any], sections: dict[str, tuple[int, bytes]]) -> by
         bodies.append(body)
         listed.append({"name": name, "width": width, "count": len(data) // width, "size": len(body)})
     text = json.dumps({**header, "sections": listed}).encode()
-    frame = b"sfumato\n" + struct.pack("<QQ", header.get("version", 1), len(text)) + text + b"".join(bodies)
+    frame = b"sfumato\n" + struct.pack("<QQ", 3, len(text)) + text + b"".join(bodies)
     return frame + hashlib.sha256(frame).digest()
 
 
@@ -483,8 +483,8 @@ _SPOILERS = (
 # ----------------------------------------------------------------- columns by their support, places for distances
 
 
-def folded(rng: random.Random, header: dict[str, Any], sections: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """The same file with columns by their support: floors that occur in them, and runs of at least what differs."""
+def folded(rng: random.Random, header: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any]:
+    """The same sections with columns by their support: floors that occur in them, and runs of at least what differs."""
     width, data = sections["weights"]
     m = len(header["outputs"])
     rows = [int.from_bytes(data[k : k + width], "little") for k in range(0, len(data), width)]
@@ -501,7 +501,7 @@ def folded(rng: random.Random, header: dict[str, Any], sections: dict[str, Any])
                 lengths[-1] += 1
                 listed.append(column[x])
     runs = {"weights": (width, _numbers(listed, width)[1]), "run_starts": _numbers(starts, 4)}
-    return header | {"version": 3}, sections | runs | {"run_lengths": _numbers(lengths, 4)}
+    return sections | runs | {"run_lengths": _numbers(lengths, 4)}
 
 
 def misfolded(rng: random.Random, sections: dict[str, Any]) -> dict[str, Any] | None:
@@ -542,4 +542,4 @@ def placed(places: list[tuple[int, ...]], norm: str, header: Any, sections: Any)
     form = "root" if norm == "euclidean" else "rational"
     metric = {"form": form, "unit": header["metric"]["unit"], "source": "places", "norm": norm}
     kept = {name: section for name, section in sections.items() if name != "distances"}
-    return header | {"version": 3, "metric": metric}, kept | {"places": _numbers((c for p in places for c in p), 4)}
+    return header | {"metric": metric}, kept | {"places": _numbers((c for p in places for c in p), 4)}

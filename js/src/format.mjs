@@ -2,7 +2,7 @@
 
 import { Unreadable, demand } from "./errors.mjs";
 import { sha256 } from "./hashes.mjs";
-import { readHeader } from "./header.mjs";
+import { VERSION, readHeader } from "./header.mjs";
 import { inflate } from "./inflate.mjs";
 import { parseJson } from "./json.mjs";
 import { bitLength } from "./numbers.mjs";
@@ -21,7 +21,7 @@ export function readFile(bytes) {
   demand(bytes.length >= 56 && MAGIC.every((byte, k) => bytes[k] === byte), "this is no sfumato mechanism file");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const version = view.getBigUint64(8, true);
-  demand(version >= 1n && version <= 3n, `the file has version ${version} of the format, known are 1, 2 and 3`);
+  demand(version === VERSION, `the file has version ${version} of the format, this reader knows version ${VERSION}`);
   const end = bytes.length - 32;
   const digest = sha256(bytes.subarray(0, end));
   demand(digest.every((byte, k) => byte === bytes[end + k]),
@@ -29,7 +29,7 @@ export function readFile(bytes) {
   const length = Number(view.getBigUint64(16, true));
   demand(length <= LARGEST_HEADER && 24 + length <= end, "the header is longer than the file");
   const json = parseJson(decodeUtf8(bytes.subarray(24, 24 + length)));
-  const file = readHeader(json, Number(version));
+  const file = readHeader(json);
   file.digest = hexDigits(digest);
   file.sections = unpacked(file, bytes.subarray(24 + length, end), bytes.length);
   return file;

@@ -8,6 +8,9 @@ import { Rational, bitLength, magnitude, product, whole } from "./numbers.mjs";
 import { groundExtent, logBound } from "./exponentials.mjs";
 import { fractionOf } from "./labels.mjs";
 
+/** The version of the format that is read, outside of the header and inside. */
+export const VERSION = 3n;
+
 const LENGTH_TEXT = /^-?[0-9]{1,100}(\/[0-9]{1,100})?$/;
 const INTEGER_TEXT = /^[0-9]{1,4000}$/;
 const FORM_OF = { euclidean: "root", manhattan: "rational", chebyshev: "rational" };
@@ -84,18 +87,15 @@ function labels(value, what) {
 }
 
 /** All that a header says. */
-export function readHeader(json, version) {
+export function readHeader(json) {
   demand(json instanceof Map, "the header is no object");
   const promise = json.get("promise");
   const kind = promise instanceof Map ? promise.get("kind") : null;
-  const aboutBox = version === 3 && (json.has("box") || kind === "coordinates");
-  return aboutBox ? boxHeader(json, version) : rowsHeader(json, version);
+  return json.has("box") || kind === "coordinates" ? boxHeader(json) : rowsHeader(json);
 }
 
-function beginning(get, version, spaceKeys) {
-  const own = get("version");
-  const alone = own === undefined && version === 1;
-  demand(alone || own === BigInt(version), "the header is of another version than the file");
+function beginning(get, spaceKeys) {
+  demand(get("version") === VERSION, "the header is of another version than the file");
   const text = get("total");
   demand(typeof text === "string" && INTEGER_TEXT.test(text) && BigInt(text) >= 1n, "the total is no positive integer");
   const space = get("space") === undefined ? () => undefined : table(get("space"), "the space", [], spaceKeys);
@@ -106,7 +106,7 @@ function beginning(get, version, spaceKeys) {
     return { name: about("name"), width, count, size };
   });
   return {
-    version, listed, total: BigInt(text), name: shortText(space("name"), "the name of the space"),
+    listed, total: BigInt(text), name: shortText(space("name"), "the name of the space"),
     unit: shortText(space("unit"), "the unit"), coordinates: space("coordinates") ?? null,
     ground: space("ground") ?? null, provenance: get("provenance") ?? null,
   };
@@ -123,19 +123,18 @@ function amount(get, what) {
 
 // ------------------------------------------------------------------ files about rows
 
-function rowsHeader(json, version) {
-  const needed = ["secrets", "outputs", "total", "metric", "promise", "sections"];
-  if (version > 1) needed.push("version");
-  const get = table(json, "the header", needed, ["version", "space", "events", "claims", "provenance"]);
-  const file = beginning(get, version, ["name", "unit", "coordinates", "ground"]);
+function rowsHeader(json) {
+  const needed = ["version", "secrets", "outputs", "total", "metric", "promise", "sections"];
+  const get = table(json, "the header", needed, ["space", "events", "claims", "provenance"]);
+  const file = beginning(get, ["name", "unit", "coordinates", "ground"]);
   file.secrets = labels(get("secrets"), "the secrets");
   file.outputs = labels(get("outputs"), "the outputs");
-  file.metric = readMetric(get("metric"), version);
-  file.promise = readPromise(get("promise"), file.metric, version);
+  file.metric = readMetric(get("metric"));
+  file.promise = readPromise(get("promise"), file.metric);
   const n = file.secrets.length;
   file.events = get("events") === undefined ? [] : listOf(get("events"), "events").map((event) => readEvent(event, n));
   demand(file.promise.kind === "rows" || file.events.length, "a promise about events lists none");
-  file.claims = readClaims(get("claims"), version);
+  file.claims = readClaims(get("claims"));
   if (file.claims?.kind === "shares") {
     demand(file.promise.kind === "rows" && !file.events.length, "claims about shares are beside promises about rows");
     demand(n <= 32, "claims about shares are for at most 32 secrets");
@@ -143,12 +142,11 @@ function rowsHeader(json, version) {
   return file;
 }
 
-function readMetric(value, version) {
+function readMetric(value) {
   const get = table(value, "the metric", ["form", "unit", "source"], ["norm"]);
   const [form, source, norm] = ["form", "source", "norm"].map(get);
   const unit = number(get("unit"), "the unit of the metric", 0n);
   if (source === "places") {
-    demand(version === 3, "places need version 3");
     demand(typeof norm === "string" && Object.hasOwn(FORM_OF, norm) && FORM_OF[norm] === form, "the norm is not known");
   } else {
     demand(!value.has("norm"), "a metric has a norm without places");
@@ -159,9 +157,9 @@ function readMetric(value, version) {
   return { form, source, norm, unit };
 }
 
-function readPromise(value, metric, version) {
-  const get = table(value, "the promise", version > 1 ? ["kind"] : [], ["kind", "epsilon", "alpha", "step"]);
-  const kind = value.has("kind") ? get("kind") : "rows";
+function readPromise(value, metric) {
+  const get = table(value, "the promise", ["kind"], ["epsilon", "alpha", "step"]);
+  const kind = get("kind");
   demand(kind === "rows" || kind === "events", "the kind of promise is not known");
   const promise = { kind, ...amount(get, "the promise"), step: null };
   if (!absent(get("step"))) {
@@ -186,20 +184,19 @@ function readEvent(value, n) {
   return { delta, factor, epsilon, pairs: whole32(get("pairs"), 1n, BigInt(n) * BigInt(n - 1), "pairs") };
 }
 
-function readClaims(value, version) {
+function readClaims(value) {
   if (value === undefined) return null;
   demand(value instanceof Map, "the claims are no object");
   if (!value.size) return null;
-  demand(version === 1 || value.has("kind"), "the claims have no kind");
-  const kind = value.has("kind") ? value.get("kind") : "loss";
+  const kind = value.get("kind");
   demand(kind === "loss" || kind === "shares", "the kind of claim is not known");
   return kind === "loss" ? readLossClaim(value) : readSharesClaim(value);
 }
 
 function readLossClaim(value) {
   const bounded = value.has("bound");
-  const get = table(value, "the claim", ["loss", "loss_unit", "actions", ...(bounded ? ["dual_unit"] : [])],
-    ["kind", "loss_name", "criterion", "ceilings", "bound"]);
+  const get = table(value, "the claim", ["kind", "loss", "loss_unit", "actions", ...(bounded ? ["dual_unit"] : [])],
+    ["loss_name", "criterion", "ceilings", "bound"]);
   const criterion = get("criterion") === undefined ? "expected" : get("criterion");
   demand(CRITERIA.includes(criterion), "the criterion is not known");
   const ceilings = get("ceilings") === undefined ? [] : listOf(get("ceilings"), "the limits").map((limit) => {
@@ -233,11 +230,11 @@ function readSharesClaim(value) {
 
 // ------------------------------------------------------------------ files about coordinates
 
-function boxHeader(json, version) {
+function boxHeader(json) {
   const noisy = json.has("noise");
   const needed = ["version", "total", "box", "promise", "sections", ...(noisy ? ["noise"] : ["lattice", "outputs"])];
   const get = table(json, "the header", needed, ["space", "claims", "provenance"]);
-  const file = beginning(get, version, ["name", "unit"]);
+  const file = beginning(get, ["name", "unit"]);
   const box = (file.box = readBox(get("box")));
   const axes = box.sides.length;
   if (noisy) file.noise = readNoise(get("noise"), box);

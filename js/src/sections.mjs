@@ -16,7 +16,7 @@ function upTo(found, least, most, what) {
 /** Counts of weights with or without runs. */
 function ofWeights(file, rows, columns, count, width) {
   const entries = rows * columns;
-  if (file.version !== 3 || count("run_starts") < 0) return { weights: [entries], unfolded: 0 };
+  if (count("run_starts") < 0) return { weights: [entries], unfolded: 0 };
   const runs = upTo(count("run_starts"), 0, entries, "run_starts");
   const weights = upTo(count("weights"), columns, columns + entries, "weights");
   return { weights: [weights, runs], unfolded: entries * width("weights") };

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from forgeries import packed
 from sfumato import errors
 from sfumato.certify import kernel, twin
 from sfumato.certify.certificate import Certificate, Section
 from sfumato.certify.closure import bounds_of, close_integers
-from sfumato.certify.file import to_bytes
 
 NONE = kernel.NOWHERE
 
@@ -43,23 +43,29 @@ def forge(
         sections["via"] = words(via, "<u4")
     if edges is not None:
         sections |= {f"edge_{end}": words([e[i] for e in edges], "<u4") for i, end in enumerate(("first", "second"))}
-    written: dict[str, Any] = {
+    about: dict[str, Any] = {
+        "version": kernel.VERSION,
         "secrets": list(range(len(weights))),
         "outputs": list(range(len(weights[0]))),
         "total": str(sum(weights[0])),
         "space": {"name": "forged", "unit": "", "coordinates": None},
         "metric": {"form": form, "unit": unit, "source": "table" if edges is None else "edges"},
-        "promise": promise or {"alpha": "1/2", "step": "1/2"},
+        "promise": {"kind": "rows", **(promise or {"alpha": "1/2", "step": "1/2"})},
         "claims": {},
         "provenance": {},
     }
-    return Certificate(written | header, sections)
+    return Certificate(about | header, sections)
+
+
+def written(made: Certificate) -> bytes:
+    """Its bytes as they are, not as the writer of the package would have them."""
+    return packed(made.header, {name: (section.width, section.data) for name, section in made.sections.items()})
 
 
 def refused(made: Certificate, tmp_path: Path) -> None:
     """Kernel and twin turn it down with their own errors; verify and load with the package's."""
     path = tmp_path / "forged.sfm"
-    path.write_bytes(to_bytes(made))
+    path.write_bytes(written(made))
     for checker in (kernel.check, twin.check_arrays):
         with pytest.raises((kernel.Unreadable, kernel.Refuted)):
             checker(*kernel.read(path)[:2])
@@ -100,7 +106,7 @@ REFUSED = {
     "a unit with a second line": {"space": {"unit": "km\nfile: PROVED private with epsilon = 1/100", "name": "x"}},
     "no space": {"space": None},
     "a space that is a list": {"space": [1]},
-    "claims without a loss": {"claims": {"bound": "0", "loss_unit": "1", "dual_unit": "1/8"}},
+    "claims without a loss": {"claims": {"kind": "loss", "bound": "0", "loss_unit": "1", "dual_unit": "1/8"}},
     "an edge to nowhere": {"distances": (1,), "edges": [(0, 7)]},
     "an edge in a circle": {"distances": (1,), "edges": [(1, 1)]},
 }  # fmt: skip
@@ -111,13 +117,13 @@ def test_refused(name: str, tmp_path: Path) -> None:
     start = process_time()
     if name in ("no space", "a space that is a list", "a unit with a second line", "claims without a loss"):
         path = tmp_path / "forged.sfm"
-        path.write_bytes(to_bytes(forge(**REFUSED[name])))
+        path.write_bytes(written(forge(**REFUSED[name])))
         with pytest.raises(kernel.Unreadable):
             kernel.read(path)
         assert kernel.main([str(path)]) == 2
     elif name in ("a unit for floats", "a step that would take for ever", "a false step", "edges of square roots"):
         path = tmp_path / "forged.sfm"
-        path.write_bytes(to_bytes(forge(**REFUSED[name])))
+        path.write_bytes(written(forge(**REFUSED[name])))
         with pytest.raises(errors.InvalidFile):
             sf.load(path)
     else:
@@ -139,7 +145,7 @@ def test_overflowing_roots_are_refused_where_the_twin_is_the_judge(tmp_path: Pat
     made = forge(weights.tolist(), form="root", unit=f"1/{2**30}", promise={"epsilon": "1"}, distances=far[upper],
                  via=via[upper])  # fmt: skip
     path = tmp_path / "large.sfm"
-    path.write_bytes(to_bytes(made))
+    path.write_bytes(written(made))
     with pytest.raises(errors.InvalidFile, match="too large"):
         sf.verify(path)
 
@@ -154,7 +160,7 @@ def test_honest_variants_of_the_forgeries_pass(tmp_path: Path) -> None:
         forge(((1, 1),) * 3, form="root", distances=(1, 4, 1), via=(NONE, 1, NONE)),
         forge(((3, 0), (0, 3)), distances=(kernel.UNBOUNDED,)),
     ):
-        path.write_bytes(to_bytes(made))
+        path.write_bytes(written(made))
         assert sf.verify(path, checker="kernel")
         assert sf.verify(path, checker="twin")
         assert sf.load(path).privacy.space.labels[:2] == (0, 1)
@@ -164,7 +170,7 @@ def test_honest_variants_of_the_forgeries_pass(tmp_path: Path) -> None:
 def test_labels_nobody_writes(labels: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "labels.sfm"
     for name in ("secrets", "outputs"):
-        path.write_bytes(to_bytes(forge(**{name: labels})))
+        path.write_bytes(written(forge(**{name: labels})))
         with pytest.raises(errors.InvalidFile):
             sf.verify(path)
 
@@ -172,20 +178,20 @@ def test_labels_nobody_writes(labels: list[Any], tmp_path: Path) -> None:
 def test_coordinates_nobody_writes(tmp_path: Path) -> None:
     path = tmp_path / "coordinates.sfm"
     for coordinates in ("abc", [[1], [2, 3]], [[1.0]], {"x": 1}):
-        path.write_bytes(to_bytes(forge(space={"name": "", "unit": "", "coordinates": coordinates})))
+        path.write_bytes(written(forge(space={"name": "", "unit": "", "coordinates": coordinates})))
         with pytest.raises(errors.InvalidFile):
             sf.load(path)
 
 
 def bounded(distance: int, **changes: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     """A certificate with a claim and one dual number on the pair of secrets."""
-    claims = {"loss": "1/3", "loss_unit": "1", "bound": "0", "dual_unit": "1", "actions": [0, 1]} | changes
-    made = forge(distances=(distance,), promise={"epsilon": "7/10"}, claims=claims)
+    claims = {"kind": "loss", "loss": "1/3", "loss_unit": "1", "bound": "0", "dual_unit": "1", "actions": [0, 1]}
+    made = forge(distances=(distance,), promise={"epsilon": "7/10"}, claims=claims | changes)
     made.sections.update(
         prior=words([1, 1], "<u8"), loss=words([0.0, 1.0, 1.0, 0.0], "<f8"), remap=words([0, 1], "<u4"),
         dual=words([1], "<u8"), dual_from=words([0], "<u4"), dual_to=words([1], "<u4"), dual_action=words([0], "<u4"),
     )  # fmt: skip
-    return kernel.parse(to_bytes(made))[:2]
+    return kernel.parse(written(made))[:2]
 
 
 def test_duals_on_far_pairs_and_odd_scales() -> None:
@@ -223,7 +229,7 @@ def test_odd_widths_and_paths() -> None:
         made = forge()
         made.sections["weights"] = Section(width, bytes(4 * int(width)))
         with pytest.raises(kernel.Unreadable):
-            kernel.parse(to_bytes(made))
+            kernel.parse(written(made))
     with pytest.raises(kernel.Unreadable):
         kernel.read("a\0b")
 

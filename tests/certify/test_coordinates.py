@@ -167,7 +167,7 @@ BOX = {"sides": ["1"], "cells": [2], "metric": "euclidean", "origin": ["0"], "fr
 LATTICE = {"degree": 2, "halvings": 1, "breaks": [["0", "1/2", "1"]]}
 CHANGES: dict[str, tuple[Any, str]] = {
     "an unknown word": ({"secrets": [1]}, "'secrets'"),
-    "a promise about rows": ({"promise": {"kind": "rows", "epsilon": "2"}}, "version 3"),
+    "a promise about rows": ({"promise": {"kind": "rows", "epsilon": "2"}}, "a box has a promise about coordinates"),
     "a promise without a rate": ({"promise": {"kind": "coordinates", "epsilon": "2"}}, "rate"),
     "a rate above epsilon": ({"promise": {"kind": "coordinates", "epsilon": "2", "rate": "2000001/1000000"}}, "rate"),
     "a rate above alpha": ({"promise": {"kind": "coordinates", "alpha": "1/2", "rate": "7/10"}}, "rate"),

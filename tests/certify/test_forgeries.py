@@ -73,14 +73,6 @@ def assert_refused(data: bytes, path: Path, words: str) -> None:
     assert kernel.main([str(path)]) == 2
 
 
-def earlier(case: Case) -> bytes:
-    """The file as version 1 had it: without kinds and without a version in the header."""
-    header = header_of(case)
-    del header["version"], header["promise"]["kind"]
-    header["claims"].pop("kind", None)
-    return packed(header, sections_of(case))
-
-
 # ----------------------------------------------------------------- signs and magnitudes
 
 
@@ -89,8 +81,7 @@ def test_a_limit_whose_unit_is_negative(tmp_path: Path) -> None:
     limit = Limit(((0.0, -1000.0), (0.0, -1000.0)), Fraction(-1), Fraction(0), (0, 0))
     case = replace(HALF, claim=replace(NOTHING_LOST, limits=(limit,)))
     assert truth(case) is False
-    for data in (to_bytes(case), earlier(case)):
-        assert_refused(data, tmp_path / "m.sfm", "not positive")
+    assert_refused(to_bytes(case), tmp_path / "m.sfm", "not positive")
 
 
 @pytest.mark.parametrize("criterion", ["expected", "worst secret", "worst prior"])
@@ -100,8 +91,7 @@ def test_a_loss_whose_unit_is_negative(criterion: str, tmp_path: Path) -> None:
     )
     case = replace(HALF, claim=claim)
     assert truth(case) is False
-    for data in (to_bytes(case), earlier(case)):
-        assert_refused(data, tmp_path / "m.sfm", "not positive")
+    assert_refused(to_bytes(case), tmp_path / "m.sfm", "not positive")
 
 
 def test_units_of_zero(tmp_path: Path) -> None:
@@ -232,10 +222,14 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "two outputs of one name": ({"outputs": [[1, 2], [1, 2]]}, "two outputs have one name"),
     "a label beyond the floats": ({"secrets": [0, float("1e999")]}, "Infinity|infinite"),
     "a label that is an object": ({"outputs": [{"name": 1}, 2]}, "a label is"),
-    "a later version": ({"version": 4}, "version 4"),
-    "a version of another kind": ({"version": True}, "version True"),
+    "another version than the file": ({"version": 2}, "the header has version 2, the file version 3"),
+    "a version of another kind": ({"version": 3.0}, "version 3.0"),
     "an unknown word": ({"coordinates": []}, "'coordinates'"),
-    "a promise of a later kind": ({"promise": {"kind": "coordinates", "epsilon": "1"}}, "'coordinates'"),
+    "a promise about a box that is not there": (
+        {"promise": {"kind": "coordinates", "epsilon": "1"}},
+        "about coordinates has 'metric'",
+    ),
+    "a promise of a later kind": ({"promise": {"kind": "columns", "epsilon": "1"}}, "'columns'"),
     "a promise about events, without any": ({"promise": {"kind": "events", "epsilon": "1"}}, "none is listed"),
     "a promise of no kind": ({"promise": {"epsilon": "1"}}, "kind"),
     "a promise with a word too many": ({"promise": {"kind": "rows", "epsilon": "1", "delta": "0"}}, "'delta'"),
@@ -277,10 +271,21 @@ def test_claims_about_a_box_are_an_object(nothing: Any, tmp_path: Path) -> None:
     assert_refused(packed(header, box_forgeries.sections_of(case)), tmp_path / "m.sfm", "'claims' is")
 
 
-def test_two_versions_in_one_file(tmp_path: Path) -> None:
-    data = bytearray(to_bytes(HALF))
-    data[8] = 1
-    assert_refused(sealed(data), tmp_path / "m.sfm", "the header has version 2, the file version 1")
+@pytest.mark.parametrize("version", [0, 1, 2, 4, 2**63])
+def test_files_of_another_version_are_not_read(version: int, tmp_path: Path) -> None:
+    for header in (header_of(HALF) | {"version": version}, header_of(HALF)):
+        data = bytearray(packed(header, sections_of(HALF)))
+        data[8:16] = version.to_bytes(8, "little")
+        words = f"the file has version {version} of the format, this kernel reads version 3"
+        assert_refused(sealed(data), tmp_path / "m.sfm", words)
+
+
+def test_a_header_names_its_version_and_its_kinds(tmp_path: Path) -> None:
+    claimed = replace(HALF, claim=NOTHING_LOST)
+    for part, key in ((None, "version"), ("promise", "kind"), ("claims", "kind")):
+        header = header_of(claimed)
+        del (header if part is None else header[part])[key]
+        assert_refused(packed(header, sections_of(claimed)), tmp_path / "m.sfm", f"KeyError\\('{key}'\\)")
 
 
 def sealed(data: bytes) -> bytes:
@@ -304,19 +309,6 @@ def test_a_promise_about_events_alone_has_no_distances(tmp_path: Path) -> None:
     assert {said(packed(header, sections_of(case)), path, checker) for checker in CHECKERS} == {"UNREADABLE"}
     far = replace(case, distances={(0, 1): None})
     assert {said(packed(header, sections_of(far)), path, checker) for checker in CHECKERS} == {"PROVED"}
-
-
-@pytest.mark.parametrize("name", ["mechanism", "claim", "events"])
-def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
-    case = {
-        "mechanism": HALF,
-        "claim": replace(HALF, claim=replace(NOTHING_LOST, bound=Fraction(0))),
-        "events": replace(HALF, events=(Events(((0, 1),), Fraction(0), Fraction(1)),)),
-    }[name]
-    for checker in CHECKERS:
-        assert said(earlier(case), tmp_path / "m.sfm", checker) == "PROVED"
-    sf.save(sf.load(tmp_path / "m.sfm"), tmp_path / "again.sfm")
-    assert kernel.read(tmp_path / "again.sfm")[0]["version"] == 2
 
 
 def test_the_unit_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -425,7 +417,11 @@ def test_nothing_false_is_proved_and_what_is_true_is(first: int, tmp_path: Path)
     for seed in range(first, first + CHUNK):
         case = random_case(seed)
         # every third file has columns by their support
-        data = to_bytes(case) if seed % 3 else packed(*folded(Random(seed), header_of(case), sections_of(case)))
+        data = (
+            to_bytes(case)
+            if seed % 3
+            else packed(header_of(case), folded(Random(seed), header_of(case), sections_of(case)))
+        )
         right, answers = truth(case), [said(data, tmp_path / "m.sfm", checker) for checker in ("kernel", "twin")]
         assert right is True or "PROVED" not in answers, f"case {seed} is false"
         if case.owed:
@@ -449,7 +445,7 @@ def test_nothing_false_is_proved_about_coordinates_and_what_is_true_is(first: in
         case = random_box_case(seed)
         right = box_judge.truth(case)
         parts = box_forgeries.header_of(case), box_forgeries.sections_of(case)
-        data = packed(*parts) if seed % 3 else packed(*folded(Random(seed), *parts))
+        data = packed(*parts) if seed % 3 else packed(parts[0], folded(Random(seed), *parts))
         answers = [said(data, tmp_path / "m.sfm", checker) for checker in ("kernel", "twin")]
         assert right is not False or "PROVED" not in answers, f"case {seed} is false"
         if case.owed:
@@ -474,20 +470,18 @@ def test_runs_of_columns_have_one_reading() -> None:
     tables = [box_forgeries.drawn_case(seed) for seed in range(30)]
     files += [(box_forgeries.header_of(case), box_forgeries.sections_of(case)) for case in tables]
     for seed, parts in enumerate(files):
-        header, sections = folded(Random(seed), *parts)
-        forged = misfolded(Random(seed), sections)
+        forged = misfolded(Random(seed), folded(Random(seed), *parts))
         if forged is not None:
             tried += 1
             with pytest.raises(kernel.Unreadable, match=r"runs of columns|there can be"):
-                kernel.parse(packed(header, forged))
+                kernel.parse(packed(parts[0], forged))
     assert tried > 30
 
 
-def test_runs_belong_to_version_3_and_need_all_their_sections(tmp_path: Path) -> None:
+def test_runs_need_all_their_sections(tmp_path: Path) -> None:
     path = tmp_path / "m.sfm"
-    header, sections = folded(Random(1), header_of(HALF), sections_of(HALF))
+    header, sections = header_of(HALF), folded(Random(1), header_of(HALF), sections_of(HALF))
     assert said(packed(header, sections), path, "kernel") == "PROVED"
-    assert_refused(packed(header | {"version": 2}, sections), path, "not those that the header calls for")
     for name in ("run_starts", "run_lengths"):
         assert_refused(packed(header, {k: v for k, v in sections.items() if k != name}), path, "calls for")
     # labels take a few digits each: a table of 10^9 weights has no place in a file of a megabyte
@@ -530,7 +524,6 @@ def test_places_that_are_none(tmp_path: Path) -> None:
         assert [said(forged, path, checker) for checker in CHECKERS] == ["UNREADABLE"] * 3
     for metric in ({"norm": "euclidean"}, {"norm": "taxi"}, {"source": "table"}, {"form": "float"}):
         assert_refused(packed(header | {"metric": header["metric"] | metric}, sections), path, "does not belong")
-    assert_refused(packed(header | {"version": 2}, sections), path, "does not belong")
     for count in (0, 3, 5, 200):
         forged = sections | {"places": (4, bytes(4 * count))}
         assert_refused(packed(header, forged), path, "calls for|number of coordinates")

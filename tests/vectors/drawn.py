@@ -26,7 +26,7 @@ DEEP = {0: (5282219, 5851625, 5928163), 1: (1460112, 3358001, 4747533), 2: (2167
 
 TABLES = (
     "rows-alpha-step", "rows-epsilon", "rows-epsilon-last-bit", "rows-wide", "rows-zero-column", "rows-one-secret",
-    "labels-texts", "labels-lists", "chain-of-chains", "runs", "places-manhattan", "events-factor", "version-1",
+    "labels-texts", "labels-lists", "chain-of-chains", "runs", "places-manhattan", "events-factor",
 )  # fmt: skip
 BOXES = (
     "coordinates", "coordinates-degree-1", "coordinates-halvings", "coordinates-euclidean", "coordinates-three-axes",

@@ -32,6 +32,7 @@ def frames() -> Forged:
     other = bytearray(TRUE)
     other[-40] ^= 1
     beyond = TRUE[:16] + (len(TRUE)).to_bytes(8, "little") + TRUE[24:]
+    first, second = PAIR.saying(version=..., promise=HALF).written(), PAIR.saying(version=2).written()
     huge = TRUE[:16] + (2**63).to_bytes(8, "little") + TRUE[24:]
     return unreadable({
         "bytes-none": (b"", "there is nothing"),
@@ -45,9 +46,11 @@ def frames() -> Forged:
         "bytes-trailing": (TRUE + b"\0", "a byte follows the digest"),
         "bytes-trailing-and-sealed": (sealed(TRUE[:-32] + b"\0" + bytes(32)), "a byte belongs to no section"),
         "bytes-version-0": (sealed(TRUE[:8] + bytes(8) + TRUE[16:]), "there is no version 0"),
+        "bytes-version-1": (sealed(first[:8] + b"\1" + first[9:]), "a format without kinds, which is not described"),
+        "bytes-version-2": (sealed(second[:8] + b"\2" + second[9:]), "version 2 is not described"),
         "bytes-version-4": (sealed(TRUE[:8] + b"\4" + TRUE[9:]), "version 4 is not described"),
         "bytes-version-high": (sealed(TRUE[:15] + b"\1" + TRUE[16:]), "the version has eight bytes"),
-        "bytes-two-versions": (sealed(TRUE[:8] + b"\1" + TRUE[9:]), "version 1 outside, version 2 inside"),
+        "bytes-two-versions": (second, "version 3 outside, version 2 inside"),
         "bytes-header-beyond": (sealed(beyond), "the header is longer than the file"),
         "bytes-header-huge": (sealed(huge), "the header is longer than any"),
     })  # fmt: skip
@@ -77,7 +80,7 @@ def texts() -> Forged:
         "json-two": (rewritten(TRUE, lambda text: text + b" {}"), "two values"),
         "json-comma": (rewritten(TRUE, lambda text: text[:-1] + b",}"), "a comma before the end"),
         "json-empty": (rewritten(TRUE, lambda _: b""), "no header"),
-        "json-zeros": (replaced(b'"version":2', b'"version":02'), "a number with a leading zero is no JSON"),
+        "json-zeros": (replaced(b'"version":3', b'"version":03'), "a number with a leading zero is no JSON"),
     })  # fmt: skip
 
 
@@ -141,17 +144,15 @@ def words() -> Forged:
         "word-lattice": (STREET.about("lattice", shape=[4]), "an unknown key of the lattice"),
         "word-coordinates": (STREET.saying(secrets=[0, 1, 2, 3]), "a file about coordinates lists no secrets"),
         "kind-promise": (PAIR.about("promise", kind="columns"), "an unknown kind of promise"),
-        "kind-promise-missing": (PAIR.about("promise", kind=...), "version 2 names the kind of its promise"),
-        "kind-promise-later": (PAIR.about("promise", kind="coordinates"), "rows of version 2 have no coordinates"),
-        "kind-coordinates-without-a-box": (
-            PAIR.saying(version=3).about("promise", kind="coordinates"), "coordinates need a box"),
+        "kind-promise-missing": (PAIR.about("promise", kind=...), "a promise names its kind"),
+        "kind-coordinates-without-a-box": (PAIR.about("promise", kind="coordinates"), "coordinates need a box"),
         "kind-box-about-rows": (STREET.about("promise", kind="rows"), "a box has a promise about coordinates"),
         "kind-claim": (CLAIM.about("claims", kind="medians"), "an unknown kind of claim"),
-        "kind-claim-missing": (CLAIM.about("claims", kind=...), "version 2 names the kind of its claim"),
+        "kind-claim-missing": (CLAIM.about("claims", kind=...), "a claim names its kind"),
         "kind-claim-of-a-box": (CLAIM.about("claims", kind="loss on a box"), "rows have no loss on a box"),
         "kind-criterion": (CLAIM.about("claims", criterion="median"), "an unknown criterion"),
-        "kind-box-in-version-2": (STREET.saying(version=2), "boxes came with version 3"),
-        "shape-version": (PAIR.saying(version=True), "true is no version"),
+        "shape-version": (PAIR.saying(version=3.0), "3.0 is no integer"),
+        "shape-version-missing": (PAIR.saying(version=...), "a header names its version"),
         "shape-events": (PAIR.saying(events=""), "events are a list"),
         "shape-claims": (PAIR.saying(claims=[]), "claims are an object"),
         "shape-box-claims": (STREET.saying(claims=[]), "claims are an object"),
@@ -221,9 +222,6 @@ def sections() -> Forged:
         "section-raw": (body("weights", bytes([2, 1, 1, 2])), "bytes that were not packed"),
         "section-deflate": (body("weights", good[2:-4]), "a stream without its zlib header"),
         "section-empty": (body("weights", b""), "no stream"),
-        "section-runs-in-version-2": (
-            PAIR.holding(weights=numbers([1, 1, 2, 2]), run_starts=numbers([0, 3], 4), run_lengths=numbers([1, 1], 4)),
-            "runs came with version 3"),
         "section-too-many-edges": (many, "two edges between two secrets"),
         "section-wrong-promise": (rows([[2, 1], [1, 2]], [1], ONE).about("promise", alpha="1/2"),
             "an epsilon and an alpha"),

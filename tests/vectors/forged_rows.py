@@ -46,8 +46,6 @@ def ratios() -> Forged:
         "ratio-runs": (
             metrics()["runs"][0].holding(weights=numbers([1, 2, 3, 4, 1, 1])),
             "a weight of a run is 4 where 3 is the most"),
-        "version-1-ratio": (
-            rows([[5, 2], [2, 5]], [1], HALF).saying(version=..., promise=HALF), "5 is more than twice 2"),
     })  # fmt: skip
 
 
@@ -88,7 +86,6 @@ def terms() -> Forged:
         "metric-unit-of-floats": (rows([[2, 1], [1, 2]], [1.0], ONE, form="float", unit="1/2"),
             "doubles have the unit 1"),
         "metric-norm": (PAIR.about("metric", norm="euclidean"), "a norm without places"),
-        "metric-places-in-version-2": (places.saying(version=2), "places came with version 3"),
         "metric-places-form": (places.about("metric", form="root"), "sums of lengths are no roots"),
         "metric-places-equal": (places.holding(places=numbers([5, 5, 4, 4, 4, 4], 4)), "two secrets have one place"),
         "metric-places-far": (

@@ -47,7 +47,7 @@ def proves(data: bytes) -> dict[str, Any]:
     header, sections, digest = kernel.parse(data)
     proved = kernel.check(header, sections)
     promise, claims = header["promise"], header["claims"]
-    told = {"version": header["version"], "promise": promise["kind"], "claim": claims.get("kind"), "sha256": digest}
+    told = {"promise": promise["kind"], "claim": claims.get("kind"), "sha256": digest}
     told |= {name: str(promise[name]) for name in ("epsilon", "alpha", "rate") if promise.get(name) is not None}
     told |= {name: str(proved[name]) for name in ("loss", "bound") if name in proved}
     counts = ("secrets", "outputs", "pairs", "implied", "open", "events", "cells", "comparisons")

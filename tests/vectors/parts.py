@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+VERSION = 3  # of the format
 FAR = 2**64 - 1  # nothing is promised
 NOWHERE = 2**32 - 1  # no secret lies between
 WIDTHS = (1, 2, 4, 8, *range(16, 2049, 8))
@@ -44,7 +45,7 @@ class File(NamedTuple):
             for name, (width, data) in self.sections.items()
         ]
         text = written_json({**self.header, "sections": listed})
-        start = b"sfumato\n" + struct.pack("<QQ", self.header.get("version", 1), len(text))
+        start = b"sfumato\n" + struct.pack("<QQ", VERSION, len(text))
         return sealed(start + text + b"".join(bodies.values()) + bytes(32))
 
 
@@ -95,10 +96,10 @@ def rows(
     via: Sequence[int] | None = None,
     **header: Any,
 ) -> File:
-    """A file about rows, of version 2 unless said otherwise."""
+    """A file about rows."""
     source = "table" if edges is None else "edges"
     about = {
-        "version": 2,
+        "version": VERSION,
         "secrets": list(range(len(weights))),
         "outputs": list(range(len(weights[0]))),
         "total": str(sum(weights[0])),
@@ -160,7 +161,7 @@ def coordinates(
         "origin": list(origin or ["0"] * len(sides)), "frame": frame,
     }  # fmt: skip
     header = {
-        "version": 3,
+        "version": VERSION,
         "outputs": list(outputs),
         "total": str(sum(weights[0])),
         "box": box,
@@ -198,7 +199,7 @@ def noise(
         "origin": ["0"] * len(sides), "frame": frame,
     }  # fmt: skip
     header = {
-        "version": 3,
+        "version": VERSION,
         "total": str(total + floor * extended),
         "box": box,
         "noise": {"cells": list(cells), "reach": list(reach), "floor": str(floor), "halvings": halvings},

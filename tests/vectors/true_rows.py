@@ -52,13 +52,11 @@ def promises() -> True_:
 
 
 def metrics() -> True_:
-    """Chains, graphs, places, columns by their support, and the versions."""
+    """Chains, graphs, places and columns by their support."""
     chain = [NOWHERE, 1, NOWHERE]
-    places = rows(STAIRS, [1, 1, 1], {"alpha": "1/4"}).holding(distances=...).saying(version=3)
+    places = rows(STAIRS, [1, 1, 1], {"alpha": "1/4"}).holding(distances=...)
     metric = {"unit": "1", "source": "places"}
-    runs = rows([[3, 1, 2], [1, 2, 3], [1, 2, 3], [1, 2, 3]], [1] * 6, {"alpha": "1/3", "step": "1/3"}, version=3)
-    old = {"version": ..., "promise": HALF}
-    old_claim = claimed(PAIR, "1/3", BINARY, [0, 1], [1, 1])
+    runs = rows([[3, 1, 2], [1, 2, 3], [1, 2, 3], [1, 2, 3]], [1] * 6, {"alpha": "1/3", "step": "1/3"})
     return {
         "chain-rational": (rows(STAIRS, [1, 2, 1], HALF, via=chain), "secret 1 lies between the others"),
         "chain-root": (rows(STAIRS, [1, 4, 1], HALF, form="root", via=chain), "√1 + √1 = √4"),
@@ -85,10 +83,6 @@ def metrics() -> True_:
         "runs": (
             runs.holding(weights=numbers([1, 2, 3, 3, 1, 2]), run_starts=numbers([0, 4, 8], 4),
                          run_lengths=numbers([1, 1, 1], 4)), "a floor and one run for each column"),
-        "version-3-in-full": (PAIR.saying(version=3), "rows of version 3 need neither runs nor places"),
-        "version-1": (PAIR.saying(**old), "version 1 named neither itself nor kinds"),
-        "version-1-with-a-claim": (
-            old_claim.saying(**old).about("claims", kind=...), "its claims are about a loss"),
     }  # fmt: skip
 
 
@@ -132,9 +126,6 @@ def events() -> True_:
         "events-beside-rows": (
             promising(PAIR, ({"factor": "1", "delta": "1/3"}, both), ({"epsilon": "1/2", "delta": "1/4"}, [(1, 0)])),
             "ratios and two promises about events"),
-        "events-kind-alone": (
-            promising(far, ({"epsilon": "1/10", "delta": "1/10"}, both)).saying(promise=alone, version=3),
-            "kind events in version 3"),
     }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def coordinates_certificate(
     promised = {"alpha": str(privacy.alpha)} if privacy.epsilon is None else {"epsilon": str(privacy.epsilon)}
     sections = {"weights": integer_section(weights)}
     header: dict[str, Any] = {
-        "version": kernel.BOX_VERSION,
+        "version": kernel.VERSION,
         "total": str(total),
         "space": {"name": box.name, "unit": box.unit},
         "box": {

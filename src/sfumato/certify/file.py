@@ -68,8 +68,7 @@ def to_bytes(written: Certificate) -> bytes:
         listed.append({"name": name, "width": section.width, "count": len(section.data) // section.width,
                        "size": len(body)})  # fmt: skip
     header = json.dumps({**written.header, "sections": listed}, ensure_ascii=False, allow_nan=False).encode()
-    version = written.header.get("version", 1)  # the first one did not name itself
-    start = kernel.MAGIC + version.to_bytes(8, "little") + len(header).to_bytes(8, "little")
+    start = kernel.MAGIC + kernel.VERSION.to_bytes(8, "little") + len(header).to_bytes(8, "little")
     data = b"".join([start, header, *bodies])
     return data + hashlib.sha256(data).digest()
 
@@ -77,7 +76,7 @@ def to_bytes(written: Certificate) -> bytes:
 def _by_places(written: Certificate) -> Certificate:
     """The same certificate with places of secrets instead of a table of distances, where these are those of a norm."""
     header, sections = written.header, written.sections
-    if header.get("version", 1) != kernel.VERSION or header["metric"]["source"] != "table":
+    if "metric" not in header or header["metric"]["source"] != "table":
         return written
     metric, drawn = header["metric"], header["space"]["coordinates"]
     if drawn is None or len(drawn) < _FEWEST_PLACES:
@@ -93,7 +92,7 @@ def _by_places(written: Certificate) -> Certificate:
     for norm, form in kernel.NORMS.items():
         if form == metric["form"] and np.array_equal(lengths_of(apart.T, norm).astype(np.uint64), distances):
             kept = {name: section for name, section in sections.items() if name != "distances"}
-            about = {**header, "version": kernel.BOX_VERSION, "metric": {**metric, "source": "places", "norm": norm}}
+            about = {**header, "metric": {**metric, "source": "places", "norm": norm}}
             return Certificate(about, {**kept, "places": index_section(cells.astype(np.int64))})
     return written
 
@@ -103,7 +102,7 @@ def _by_support(written: Certificate) -> tuple[Certificate, dict[str, bytes]]:
     packed to find out. A column that fades ends in its floor; what differs from that is listed, in runs.
     """
     header, section = written.header, written.sections["weights"]
-    if "outputs" not in header or header.get("version", 1) == 1:
+    if "outputs" not in header:
         return written, {}
     if section.width > 8 or len(section.data) < _FEWEST_WEIGHTS * section.width:
         return written, {}
@@ -125,7 +124,7 @@ def _by_support(written: Certificate) -> tuple[Certificate, dict[str, bytes]]:
     if size >= len(whole) or len(section.data) > kernel.EFFORT + kernel.EFFORT_OF_A_BYTE * size:
         return written, {"weights": whole}
     rest = {name: part for name, part in written.sections.items() if name != "weights"}
-    return Certificate({**header, "version": kernel.BOX_VERSION}, {**sections, **rest}), bodies
+    return Certificate(header, {**sections, **rest}), bodies
 
 
 def to_be_checked(written: Certificate) -> tuple[dict[str, Any], dict[str, bytes], str]:

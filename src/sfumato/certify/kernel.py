@@ -54,9 +54,7 @@ from fractions import Fraction
 from typing import Any
 
 MAGIC = b"sfumato\n"
-VERSION = 2  # of files about rows; version 1 had no kinds: its promises are about rows, its claims about a loss
-BOX_VERSION = 3  # of files about coordinates, and of those about rows that list columns by support or places of secrets
-VERSIONS = (1, 2, 3)
+VERSION = 3  # of the format; no other one is read
 LARGEST_HEADER = 1 << 27  # bytes of JSON: labels of a million secrets fit
 LARGEST_SECTION = 1 << 32  # bytes unpacked: ten thousand secrets and outputs fit
 PACKED = 1 << 25  # bytes of packed rows that are held at a time
@@ -69,7 +67,7 @@ LARGEST = {"rational": (1 << 61) - 1, "root": (1 << 30) - 1}  # integer distance
 FORMS = {("rational", "table"), ("rational", "edges"), ("root", "table"), ("float", "table"), ("float", "edges")}
 NORMS = {"euclidean": "root", "manhattan": "rational", "chebyshev": "rational"}  # the form of distances between places
 PROMISES = ("rows", "events")  # what a promise is about; others need a later kernel
-COORDINATES = "coordinates"  # what promises and claims of files of version 3 are about
+COORDINATES = "coordinates"  # what promises and claims of files about a box are about
 CLAIMS = ("loss", "shares")
 BOX_CLAIM = "loss on a box"
 MOST_AXES = 3  # of a box
@@ -2011,8 +2009,8 @@ def parse(data: bytes) -> tuple[Terms, Sections, str]:
         raise Unreadable("the file is truncated")
     view = memoryview(data)
     version, length = int.from_bytes(view[8:16], "little"), int.from_bytes(view[16:24], "little")
-    if version not in VERSIONS:
-        raise Unreadable(f"the file has version {version}, this kernel reads versions {VERSIONS[0]} to {VERSIONS[-1]}")
+    if version != VERSION:
+        raise Unreadable(f"the file has version {version} of the format, this kernel reads version {VERSION}")
     digest = hashlib.sha256(view[:-32]).digest()
     if digest != view[-32:]:
         raise Unreadable("the file is damaged or truncated: its checksum does not match")
@@ -2021,8 +2019,6 @@ def parse(data: bytes) -> tuple[Terms, Sections, str]:
     try:
         text = str(view[24 : 24 + length], "utf-8")
         header = interpret(json.loads(text, parse_constant=refuse, object_pairs_hook=once))
-        if header["version"] != version:
-            raise Unreadable(f"the header has version {header['version']}, the file version {version}")
         sections = unpack(header, view[24 + length : -32], len(data))
     except Unreadable:
         raise
@@ -2085,10 +2081,10 @@ def of_kind(terms: Terms, name: str, kind: type) -> Any:
 
 def interpret(header: Terms) -> Terms:
     """Turn the numbers of a parsed header into integers and rationals, and check its shape."""
-    version = header.setdefault("version", 1)
-    if type(version) is not int or version not in VERSIONS:
-        raise Unreadable(f"the header has version {named(version)}")
-    if version == BOX_VERSION and ("box" in header or header["promise"]["kind"] == COORDINATES):
+    version = header["version"]
+    if type(version) is not int or version != VERSION:
+        raise Unreadable(f"the header has version {named(version)}, the file version {VERSION}")
+    if "box" in header or header["promise"]["kind"] == COORDINATES:
         return interpret_coordinates(known(header, f"header about {'noise' if 'noise' in header else COORDINATES}"))
     known(header, "header")
     for name in ("secrets", "outputs"):
@@ -2097,11 +2093,11 @@ def interpret(header: Terms) -> Terms:
     n = len(header["secrets"])
     for event in of_kind(header, "events", list):
         interpret_event(known(event, "promise about events"), n)
-    interpret_promise(known(header["promise"], "promise"), known(header["metric"], "metric"), version)
+    interpret_promise(known(header["promise"], "promise"), known(header["metric"], "metric"))
     if header["promise"]["kind"] == "events" and not header["events"]:
         raise Unreadable("the promise is about events, and none is listed")
     if of_kind(header, "claims", dict):
-        interpret_claims(header["claims"], version)
+        interpret_claims(header["claims"])
     if header["claims"].get("kind") == "shares" and header["events"]:
         raise Unreadable("a claim about shares stands beside a promise about events")
     return header
@@ -2119,10 +2115,10 @@ def interpret_beginning(header: Terms, space: str) -> None:
 
 
 def interpret_coordinates(header: Terms) -> Terms:
-    """The same for a file of version 3: a box, a lattice, a promise about all points, outputs that are points."""
+    """The same for a file about coordinates: a box, a lattice, a promise about all points, outputs that are points."""
     promise, box, lattice = header["promise"], known(header["box"], "box"), known(header.get("lattice", {}), "lattice")
     if promise["kind"] != COORDINATES:
-        raise Unreadable(f"a box of version 3 has a promise about {COORDINATES}, not about {named(promise['kind'])}")
+        raise Unreadable(f"a box has a promise about {COORDINATES}, not about {named(promise['kind'])}")
     interpret_beginning(header, "space of coordinates")
     interpret_box(box)
     if "noise" in header:
@@ -2138,7 +2134,7 @@ def interpret_coordinates(header: Terms) -> Terms:
     header["events"] = []
     if of_kind(header, "claims", dict):
         claims = known(header["claims"], f"claim about {'noise' if 'noise' in header else 'a box'}")
-        check_kind(claims, "claim", BOX_CLAIM, (BOX_CLAIM,), BOX_VERSION)
+        check_kind(claims, "claim", (BOX_CLAIM,))
         check_text(claims.setdefault("loss_name", ""), "the name of the loss")
         if "noise" in header:
             interpret_noise_claim(claims, header["noise"])
@@ -2289,11 +2285,11 @@ def check_text(text: Any, what: str) -> None:
         raise Unreadable(f"{what} is no short text")
 
 
-def interpret_promise(promise: Terms, metric: Terms, version: int) -> None:
+def interpret_promise(promise: Terms, metric: Terms) -> None:
     """Check and convert what is promised, and in which form distances are given."""
-    check_kind(promise, "promise", "rows", PROMISES, version)
+    check_kind(promise, "promise", PROMISES)
     if "norm" in metric or metric["source"] == "places":
-        if version != BOX_VERSION or metric["source"] != "places" or NORMS.get(metric["norm"]) != metric["form"]:
+        if metric["source"] != "places" or NORMS.get(metric["norm"]) != metric["form"]:
             raise Unreadable("the metric has a norm that does not belong to it")
     elif (metric["form"], metric["source"]) not in FORMS:
         raise Unreadable("the metric has an unknown form")
@@ -2313,11 +2309,11 @@ def interpret_promise(promise: Terms, metric: Terms, version: int) -> None:
         raise Unreadable("the step is not alpha to the unit of distance")
 
 
-def check_kind(terms: Terms, what: str, first: str, kinds: tuple[str, ...], version: int) -> None:
-    """The kind of a promise or claim is one that this kernel can check; in version 1 there was one of each."""
-    kind = terms.setdefault("kind", first) if version == 1 else terms["kind"]
-    if kind not in kinds:
-        raise Unreadable(f"this kernel does not check a {what} about {named(kind)}, only about {' and '.join(kinds)}")
+def check_kind(terms: Terms, what: str, kinds: tuple[str, ...]) -> None:
+    """The kind of a promise or claim is one that this kernel can check."""
+    if terms["kind"] not in kinds:
+        only = " and ".join(kinds)
+        raise Unreadable(f"this kernel does not check a {what} about {named(terms['kind'])}, only about {only}")
 
 
 def interpret_event(event: Terms, n: int) -> None:
@@ -2332,9 +2328,9 @@ def interpret_event(event: Terms, n: int) -> None:
         raise Unreadable(f"a promise about events is given for {named(pairs)} pairs, of which there are {n * (n - 1)}")
 
 
-def interpret_claims(claims: Terms, version: int) -> None:
+def interpret_claims(claims: Terms) -> None:
     """Check and convert what is claimed. Units are positive: a largest sum stays the largest when it is multiplied."""
-    check_kind(claims, "claim", "loss", CLAIMS, version)
+    check_kind(claims, "claim", CLAIMS)
     if claims["kind"] == "shares":
         interpret_shares_claim(known(claims, "claim about shares"))
         return
@@ -2474,7 +2470,7 @@ def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
     n, m, claims = len(header["secrets"]), len(header["outputs"]), header["claims"]
     pairs = n * (n - 1) // 2
     expected = {"weights": n * m}
-    if "run_starts" in declared and header["version"] == BOX_VERSION:
+    if "run_starts" in declared:
         expected["weights"] = at_most(max(m, declared.get("weights", 0)), m + n * m, "weights")
         expected |= dict.fromkeys(("run_starts", "run_lengths"), at_most(declared["run_starts"], n * m, "runs"))
     if header["promise"]["kind"] == COORDINATES:
