@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence, Sized
+from fractions import Fraction
 from itertools import islice
 from math import isfinite
 from os import PathLike
@@ -28,6 +29,8 @@ MOST_BITS = 1 << 20
 def items(values: Any, what: str, error: type[InvalidInput] = InvalidInput) -> list[Any]:
     """The members of anything that lists them; text is one thing and not many.
 
+    Integers of NumPy become Python's, which do not overflow, and so do the parts of fractions.
+
     Examples
     --------
     >>> items(range(3), "counts")
@@ -36,7 +39,7 @@ def items(values: Any, what: str, error: type[InvalidInput] = InvalidInput) -> l
     if isinstance(values, np.ndarray):
         if values.ndim == 0:
             raise error(f"{what} must be a sequence, found the single value {shown(values.item())}")
-        return list(values.tolist())
+        return _unbounded(values.tolist())
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise error(f"{what} must be a sequence, found {shown(values)}")
     if isinstance(values, Sized) and len(values) > MOST_ITEMS:
@@ -44,7 +47,24 @@ def items(values: Any, what: str, error: type[InvalidInput] = InvalidInput) -> l
     listed = list(islice(values, MOST_ITEMS + 1))
     if len(listed) > MOST_ITEMS:
         raise NotSupported(f"more than {MOST_ITEMS} {what}", [f"at most {MOST_ITEMS}"])
-    return listed
+    return _unbounded(listed)
+
+
+def _unbounded(values: list[Any]) -> list[Any]:
+    """The same with Python's integers in the place of those of fixed width, alone or in fractions."""
+    kinds = set(map(type, values))
+    if Fraction not in kinds and not any(issubclass(kind, np.integer) for kind in kinds):
+        return values
+    return [unbounded(value) for value in values]
+
+
+def unbounded(value: Any) -> Any:
+    """An integer of NumPy, or a fraction of such, as one of Python's; anything else as it is."""
+    if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
+        return int(value)
+    if isinstance(value, Fraction) and not type(value.numerator) is type(value.denominator) is int:
+        return Fraction(int(value.numerator), int(value.denominator))
+    return value
 
 
 def integer(value: Any, what: str, least: int | None = None, most: int | None = None) -> int:

@@ -352,7 +352,8 @@ class _Shown(Repr):
         return f"an integer of {digits} digits" if digits > self.maxlong else repr(value)
 
     def repr_Fraction(self, value: Fraction, _level: int) -> str:  # noqa: N802 - the name is that of the type
-        digits = max(value.numerator.bit_length(), value.denominator.bit_length()) * 30103 // 100000
+        parts = int(value.numerator), int(value.denominator)  # which may be NumPy's
+        digits = max(part.bit_length() for part in parts) * 30103 // 100000
         return f"a fraction of {digits} digits" if digits > self.maxlong else str(value)
 
     def repr_instance(self, value: Any, _level: int) -> str:

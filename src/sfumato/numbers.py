@@ -27,7 +27,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import integer, items, refuse_masked
+from sfumato.arguments import integer, items, refuse_masked, unbounded
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import column_names, labelled
 
@@ -66,7 +66,7 @@ _POWER_OF_TEN = re.compile(r"[eE]([+-]?\d+(?:_\d+)*)\s*$")
 def exact(value: Number | Real) -> Fraction:
     """The exact rational value of a number; a float is the dyadic rational it stores."""
     if isinstance(value, Fraction):
-        return value
+        return unbounded(value)  # type: ignore[no-any-return]
     if isinstance(value, _TIMES):
         raise InvalidInput(f"{shown(value)} is not a finite number")
     if isinstance(value, Integral):

@@ -21,7 +21,8 @@ from typing import Any
 
 import flint
 
-from sfumato.errors import InvalidEpsilon, InvalidInput, shown
+from sfumato.arguments import integer
+from sfumato.errors import InvalidEpsilon
 from sfumato.numbers import Number, as_ball, dyadic, printed_above
 from sfumato.privacy.promise import promise
 
@@ -55,8 +56,7 @@ class Amount:
         return _collected(self.rational + other.rational, powers)
 
     def __mul__(self, times: int) -> Amount:
-        if isinstance(times, bool) or not isinstance(times, int):
-            raise InvalidInput(f"amounts are multiplied by integers, found {shown(times)}")
+        times = integer(times, "the number by which an amount is multiplied")
         return _collected(times * self.rational, {base: times * count for base, count in self.logarithms})
 
     __rmul__ = __mul__

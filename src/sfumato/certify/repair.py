@@ -132,7 +132,7 @@ def quantise(
     provenance
         Said in the certificate about where the matrix comes from.
     """
-    if isinstance(bits, bool) or not isinstance(bits, int) or not 8 <= bits <= 60:
+    if isinstance(bits, bool) or not isinstance(bits, int | np.integer) or not 8 <= bits <= 60:
         raise NotSupported(f"{shown(bits)} bits", ["a whole number from 8 to 60"])
     privacy = as_type(privacy)
     if provenance is not None:

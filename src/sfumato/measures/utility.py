@@ -188,7 +188,7 @@ def branching_measure(
         error = InvalidInput(f"{name} is no branching measure: {verdict.reason}")
         error.witness = verdict.witness  # type: ignore[attr-defined]
         raise error
-    given = None if isinstance(secrets, int) else secrets_of(secrets)
+    given = None if isinstance(secrets, int | np.integer) else secrets_of(secrets)
     return UtilityMeasure(name, partial(branching, function=function), secrets=given, note=f"{verdict.reason}; ")
 
 

@@ -93,7 +93,8 @@ class InfiniteGeometric(IntegerSecrets):
 
     def cumulative(self, x: int, y: int) -> Fraction:
         """The probability of an answer of at most y."""
-        if integer(y, "y") < integer(x, "x"):
+        x, y = integer(x, "x"), integer(y, "y")
+        if y < x:
             return Fraction(power_of(self.alpha, x - y) / (1 + self.alpha))
         return Fraction(1 - power_of(self.alpha, y - x + 1) / (1 + self.alpha))
 
@@ -107,7 +108,8 @@ class InfiniteGeometric(IntegerSecrets):
 
     def truncated(self, low: int, high: int) -> Mechanism:
         """Answers beyond an end count for the end: the mechanism on the secrets low, …, high."""
-        if integer(low, "low") >= integer(high, "high"):
+        low, high = integer(low, "low"), integer(high, "high")
+        if low >= high:
             raise InvalidInput(f"needs low < high, found {short(low)} and {short(high)}")
         check_size(high - low + 1)
         labels = range(low, high + 1)

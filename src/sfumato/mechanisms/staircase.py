@@ -21,7 +21,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.protocol import Domain
 from sfumato.draws.noise import staircase_noise
 from sfumato.draws.plans import AddedNoise
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short, shown
+from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, short
 from sfumato.mechanisms.line import IntegerSecrets, power_of
 from sfumato.mechanisms.proved import proved
 from sfumato.numbers import Array, is_exact, number, object_array
@@ -65,10 +65,8 @@ class Staircase(IntegerSecrets):
         object.__setattr__(self, "decay", number(self.decay, "the decay"))
         if not 0 < self.decay < 1:
             raise InvalidEpsilon(f"the decay e^-ε lies strictly between 0 and 1, found {short(self.decay)}")
-        if not isinstance(self.width, int) or self.width < 1:
-            raise InvalidInput(f"the width of a period is a positive integer, found {shown(self.width)}")
-        if not isinstance(self.high, int) or not 1 <= self.high <= self.width:
-            raise InvalidInput(f"the number of high steps lies between 1 and {self.width}, found {shown(self.high)}")
+        object.__setattr__(self, "width", integer(self.width, "the width of a period", 1))
+        object.__setattr__(self, "high", integer(self.high, "the number of high steps", 1, self.width))
 
     @property
     def domain(self) -> Domain:

@@ -19,7 +19,7 @@ import numpy as np
 from sfumato.arguments import integer
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.composition import cascade
-from sfumato.errors import InvalidEpsilon, InvalidInput, Mismatch, NotSupported, expect, shown
+from sfumato.errors import InvalidEpsilon, Mismatch, NotSupported, expect
 from sfumato.numbers import Array, Number
 from sfumato.privacy.predicates import Predicate, all_of, as_predicate
 from sfumato.privacy.predicates_curves import growth, probability
@@ -328,11 +328,8 @@ def k_of_n_pairs(k: int, n: int, predicate: Predicate) -> Definition:
 
 
 def _share(k: int, n: int) -> Fraction:
-    if not (isinstance(k, int) and isinstance(n, int) and 0 <= k <= n and 0 < n <= _MOST_PARTS):
-        raise InvalidInput(
-            f"k of n needs whole numbers 0 ≤ k ≤ n ≤ {_MOST_PARTS}, n > 0, found {shown(k)} of {shown(n)}"
-        )
-    return Fraction(k, n)
+    n = integer(n, "the n of k of n", 1, _MOST_PARTS)
+    return Fraction(integer(k, "the k of k of n", 0, n), n)
 
 
 _MOST_LEFT_OUT = 12  # Which of so many outputs to leave out is tried out, 4,096 ways.

@@ -117,7 +117,7 @@ def regular_threshold(prior: Prior, space: FiniteSpace, *, digits: int = 9) -> T
 
 
 def _check_digits(digits: int) -> None:
-    if not isinstance(digits, int) or not 0 <= digits <= _MOST_DIGITS:
+    if not isinstance(digits, int | np.integer) or not 0 <= digits <= _MOST_DIGITS:
         raise NotSupported(f"{shown(digits)} digits", [f"a whole number up to {_MOST_DIGITS}"])
 
 

@@ -86,9 +86,9 @@ def system_of(crs: Any) -> System | None:
     """
     if crs is None or isinstance(crs, System):
         return crs
-    if isinstance(crs, bool) or not (isinstance(crs, str | int | Mapping) or hasattr(crs, "to_json")):
+    if isinstance(crs, bool) or not (isinstance(crs, str | int | np.integer | Mapping) or hasattr(crs, "to_json")):
         raise InvalidInput(f"crs is a coordinate system such as 'EPSG:2154', found {shown(crs)}")
-    given = f"EPSG:{crs}" if isinstance(crs, int) else crs.strip() if isinstance(crs, str) else crs
+    given = f"EPSG:{crs}" if isinstance(crs, int | np.integer) else crs.strip() if isinstance(crs, str) else crs
     if given == "":
         return None
     if isinstance(given, str) and given.upper() in _WGS84:

@@ -58,7 +58,7 @@ class WeightedCounts:
 
     def along(self, axis: int) -> WeightedCounts:
         """The counts of one question of a cross table."""
-        integer(axis, "the number of a question", 0, self.counts.ndim - 1)
+        axis = integer(axis, "the number of a question", 0, self.counts.ndim - 1)
         others = tuple(k for k in range(self.counts.ndim) if k != axis)
         counts, totals, squares = (part.sum(axis=others) for part in (self.counts, self.totals, self.squares))
         return WeightedCounts(counts, totals, squares)

@@ -134,7 +134,8 @@ def _table(shapes: Any, crs: Any, *, convert: bool = True) -> _AreaTable:
         if not all(isinstance(feature, Mapping) and feature.get("geometry") for feature in features):
             raise InvalidInput("every feature of GeoJSON needs a geometry")
         rows = [feature.get("properties") or {} for feature in features]
-        columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
+        names = dict.fromkeys(key for row in rows for key in row)
+        columns = {name: items([row.get(name) for row in rows], _WHAT) for name in names}
         shapes = [feature["geometry"] for feature in features]
     try:
         found = [shapely.geometry.shape(shape) for shape in items(shapes, _WHAT)]

@@ -61,6 +61,8 @@ class Box:
         for values in (self.sides, self.step, self.origin):
             if not isinstance(values, tuple) or not all(isinstance(v, Fraction) for v in values):
                 raise InvalidInput(f"a box is made by box(sides, step): {shown(values)} is no tuple of fractions")
+        for name in ("sides", "step", "origin"):
+            object.__setattr__(self, name, tuple(map(exact, getattr(self, name))))
         if not self.origin:
             object.__setattr__(self, "origin", (Fraction(0),) * len(self.sides))
         if not len(self.sides) == len(self.step) == len(self.origin):

@@ -22,7 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import items
 from sfumato.errors import InvalidInput
+from sfumato.numbers import exact
 from sfumato.spaces.box import Box
 
 Row = dict[int, Fraction]
@@ -201,10 +203,9 @@ def rounding_of(box: Box, parts: int | Sequence[int] = 1, degree: int = 2, break
     if degree not in (1, 2):
         raise InvalidInput(f"rounding is of degree 1 or 2, found {degree}")
     if breaks is None:
-        return Rounding(
-            box, _even_axes(box, [parts] * box.dimension if isinstance(parts, int) else list(parts), degree)
-        )
-    axes = tuple(Axis(tuple(Fraction(t) for t in along), degree) for along in breaks)
+        counts = [parts] * box.dimension if isinstance(parts, int | np.integer) else items(parts, "parts")
+        return Rounding(box, _even_axes(box, counts, degree))
+    axes = tuple(Axis(tuple(map(exact, along)), degree) for along in breaks)
     for axis, side in zip(axes, box.sides, strict=True):
         if axis.breaks[0] != 0 or axis.breaks[-1] != side or any(a >= b for a, b in pairwise(axis.breaks)):
             raise InvalidInput("the breaks of a lattice go up from 0 to the side of the box")

@@ -115,7 +115,7 @@ class Smear:
         >>> smear(truncated_laplace(alpha="1/16"), 2).pixelated(4).matrix[1].tolist()
         [Fraction(1, 9), Fraction(7, 18), Fraction(7, 18), Fraction(1, 9)]
         """
-        whole(pixels, "pixels")
+        pixels = whole(pixels, "pixels")
         matrix = np.diff(self.edge_sums(pixels), axis=1)
         interval = self.source.interval
         if not is_exact(matrix):

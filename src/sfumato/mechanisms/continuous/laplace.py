@@ -226,6 +226,7 @@ def _secrets(x: Any) -> Floats:
 
 def common_lattice(mechanism: Laplace, steps: int, pixels: int) -> tuple[NDArray[np.int64], Array]:
     """Edge minus secret for all secrets of U_N and edges of U_T, in steps of the common lattice; its powers."""
+    steps, pixels = whole(steps, "steps"), whole(pixels, "pixels")
     common = common_steps(steps, pixels)
     secrets = np.arange(steps + 1) * (common // steps)
     edges = np.arange(pixels + 1) * (common // pixels)
