@@ -247,3 +247,38 @@ def test_orbits_of_the_cube() -> None:
     assert grouped.sizes.sum() == 29213
     assert set(grouped.sizes.tolist()) <= {1, 2, 3, 4, 6, 8, 12, 16, 24, 48}
     assert repr(grouped) == f"Orbits({len(grouped)} of 29213 kernels)"
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        sf.line(4),
+        sf.grid(2, 2),
+        sf.discrete(4),
+        sf.cycle(5),
+        sf.spaces.star(4),
+        sf.points([[0.3, 0], [1, 0.1], [0, 2]]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("epsilon", ["1/1000000", "1/10", "7/10", 3, 20])
+def test_a_kernel_of_an_irrational_type_is_in_it(space: sf.FiniteSpace, epsilon: int | str) -> None:
+    """On the border of the type, where rounding up by one unit in the last place would leave it."""
+    privacy = sf.PrivacyType(space, epsilon=epsilon)
+    found = sf.types.kernels(privacy)
+    for kernel in islice(found, 0, None, max(1, len(found) // 10)):
+        assert sf.satisfies(kernel.channel, privacy)
+        assert np.allclose(kernel.vertices.rays[list(kernel.support)].T @ np.array(kernel.weights), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "space", [sf.points([[0], [2]]), sf.grid(3, 1), sf.points([["0"], ["1/2"], ["3/2"]]),
+              sf.grid(2, 2).restrict([(0, 0), (0, 1)]), sf.points([[0, 0], [3, 4], [6, 8]])],
+    ids=str,
+)  # fmt: skip
+def test_roots_that_come_out_whole_are_whole_numbers(space: sf.FiniteSpace) -> None:
+    privacy = sf.PrivacyType(space, alpha="1/4")
+    assert privacy.exact and sf.types.vertices(privacy).rays.dtype == object
+    assert all(kernel.channel.exact and sf.satisfies(kernel.channel, privacy) for kernel in sf.types.kernels(privacy))
+    assert sf.design(sf.Prior.uniform(space), None, privacy, objective="shares").proved
+    assert sf.universal.universal_design(sf.losses.bin(space), privacy).exists

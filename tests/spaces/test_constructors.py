@@ -55,7 +55,7 @@ def test_rational_points_are_exact_and_floats_are_not() -> None:
     assert exact.distances.form is Form.ROOT
     assert exact.distance(0, 1) == pytest.approx(hypot(1 / 2, 1 / 3))
     assert sf.points([0.5, 2.25]).distances.form is Form.FLOAT
-    assert sf.points(np.array([[0.0, 1.0], [3.0, 5.0]])).distances.form is Form.ROOT
+    assert sf.points(np.array([[0.0, 1.0], [3.0, 5.0]])).distances.form is Form.RATIONAL  # 3, 4, 5
     huge = sf.points([(0, 0), (10**6, 10**6)])
     assert huge.distances.form is Form.FLOAT
     assert huge.distance(0, 1) == pytest.approx(sqrt(2) * 1e6)

@@ -15,17 +15,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.channels.channel import Channel, normalise
+from sfumato.channels.channel import Channel
 from sfumato.errors import NotSupported, expect
-from sfumato.numbers import fractions, from_flint, is_exact, to_flint
+from sfumato.numbers import Floats, fractions, from_flint, is_exact, to_flint
 from sfumato.privacy.rays import rays_of
 from sfumato.privacy.supports import MOST_SECRETS, Report, members_of, supports_in_pieces
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.privacy.vertices import Vertices, vertices
 from sfumato.spaces.isometries import isometries
+
+_BITS = 512  # of enclosures of rays, before a system of them is solved
+_ROUNDED = 2.0**-50  # of a logarithm of a ratio: two entries, each a product of doubles, are off by three units at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +42,9 @@ class Kernel:
     @cached_property
     def weights(self) -> tuple[Fraction, ...] | tuple[float, ...]:
         """a > 0 with Σ a_i v_i = 1, for rays v_i scaled to maximum 1; exact for exact types."""
+        if self._in_floats is not None:
+            return tuple(self._in_floats[1])
         rays = self.vertices.rays[list(self.support)]
-        if not is_exact(rays):
-            return tuple(np.linalg.lstsq(rays.T, np.ones(rays.shape[1]), rcond=None)[0].tolist())
         one = fractions(np.ones(rays.shape[1], dtype=np.int64))
         reduced, _ = to_flint(np.vstack([rays, one]).T).rref()
         return tuple(from_flint(reduced)[: len(rays), -1])
@@ -48,11 +52,28 @@ class Kernel:
     @cached_property
     def channel(self) -> Channel:
         """The mechanism, one output for each vertex it uses."""
-        weights = np.array(self.weights)
-        matrix = self.vertices.rays[list(self.support)].T * weights
-        if not is_exact(matrix):
-            matrix = normalise(matrix)
-        return Channel(self.vertices.privacy.space, matrix, self.support)
+        rays = self.vertices.rays[list(self.support)] if self._in_floats is None else self._in_floats[0]
+        return Channel(self.vertices.privacy.space, rays.T * np.array(self.weights), self.support)
+
+    @cached_property
+    def _in_floats(self) -> tuple[Floats, list[float]] | None:
+        """Rays and weights as doubles where the type is not exact.
+
+        They are those of a rate that is less by what rounding adds to a ratio of two entries, so that the channel keeps
+        the promise, although a kernel lies on its border.
+        """
+        if is_exact(self.vertices.rays):
+            return None
+        privacy = self.vertices.privacy
+        apart = privacy.rate * float(privacy.space.pair_distances.floats.min(initial=np.inf))
+        part = 1 - Fraction(min(_ROUNDED / apart, 0.5))
+        columns = rays_of(self.vertices).balls(self.support, _BITS, part)
+        with flint.ctx.workprec(_BITS):
+            table = flint.arb_mat(columns)
+            ones = flint.arb_mat([[1]] * table.ncols())
+            found = (table * table.transpose()).solve(table * ones)  # least squares: independent rays may be few
+            weights = [float(found[i, 0].mid()) for i in range(table.nrows())]
+        return np.array([[float(v.mid()) for v in column] for column in columns]), weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -39,6 +39,7 @@ from sfumato.spaces.distances import Form
 # An entry is at most 1 and rounded once from a ball of radius below 2^-60, so it is right to this.
 FLOAT_ERROR = 2.0**-52
 
+_ALL = Fraction(1)
 _LARGEST_ENTRY = 2**11  # An integer that stands for an irrational entry has at most so many bits.
 _BALL_BITS = 128  # The search for a sign starts with balls of so many bits.
 # The search for a sign ends with balls of so many bits: numbers that agree so far are left undecided.
@@ -107,10 +108,11 @@ class Rays:
         balls = self.balls(range(count), _BALL_BITS)
         return np.array([[float(v.mid()) for v in ray] for ray in balls]).reshape(count, n).T
 
-    def balls(self, which: Sequence[int], bits: int) -> list[list[flint.arb]]:
-        """The given rays, maximum 1, as enclosures: one list for each ray."""
+    def balls(self, which: Sequence[int], bits: int, part: Fraction = _ALL) -> list[list[flint.arb]]:
+        """The given rays, maximum 1, as enclosures: one list for each ray; those of a part of the rate where asked."""
         logarithms = _logarithms(self.vertices, bits)
         with flint.ctx.workprec(bits):
+            logarithms = [as_ball(part) * logarithm for logarithm in logarithms]
             result = []
             for i in which:
                 heights = self.vertices.heights[i]

@@ -125,15 +125,23 @@ class Distances:
         """Whether the distance of one table entry is larger than a limit."""
         return self.compare(value, limit) > 0
 
+    def simplest(self) -> Distances:
+        """The same table, without roots where all of them come out whole: distances on a line, say."""
+        if self.form is not Form.ROOT or _whole_roots(self.values[:1]) is None:  # one row tells of nearly all tables
+            return self
+        roots = _whole_roots(self.values)
+        return self if roots is None else Distances(Form.RATIONAL, roots, self.unit)
+
     def exact(self) -> Array | None:
         """The table as exact numbers, or None where a square root is irrational."""
         if self.form is Form.FLOAT or self.infinite.any():
             return None
         values = self.values
         if self.form is Form.ROOT:
-            values = np.sqrt(values.astype(np.float64)).round().astype(np.int64)
-            if (values * values != self.values).any():
+            roots = _whole_roots(values)
+            if roots is None:
                 return None
+            values = roots
         if self.unit == 1:
             return values
         unique, where = np.unique(values, return_inverse=True)
@@ -145,6 +153,12 @@ class Distances:
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not number or value != value or (self.form is not Form.FLOAT and value in (np.inf, -np.inf)):
             raise InvalidMetric(f"an entry of these distances is a number, found {shown(value)}")
+
+
+def _whole_roots(values: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The square roots of a table of integers if all of them are integers."""
+    roots: NDArray[np.int64] = np.sqrt(values.astype(np.float64)).round().astype(np.int64)
+    return roots if (roots * roots == values).all() else None
 
 
 def _sign(value: Fraction | float, limit: Fraction | float) -> int:

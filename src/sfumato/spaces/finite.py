@@ -143,7 +143,7 @@ class FiniteSpace:
             )
         size = _BYTES_A_DISTANCE * len(self) ** 2
         check_room(size, f"a full table of distances for {len(self)} points", ["fewer points", "a coarser grid"])
-        return self.source.distances()
+        return self.source.distances().simplest()
 
     @cached_property
     def edges(self) -> Edges | None:
