@@ -33,6 +33,7 @@ def about_shares() -> Forged:
     dual = [[2.5, -2.0], [-2.0, 2.5]]
     true = shares(pair, identity(2), dual, [2.5625, 2.5625]).about("claims", bound="35/8")
     apart = shares(rows([[1, 2], [2, 1]], [FAR], HALF), identity(2), dual, [2.5625, 2.5625])
+    endless = shares(rows([[1, 2], [2, 1]], [float("inf")], ONE, form="float"), identity(2), dual, [2.5625, 2.5625])
     crowd = shares(rows([[1, 1]] * 33, [1] * 528, ONE), [[1.0] * 33], [], [])
     line = rows([[1] * 18] * 18, [1] * 17, ONE, edges=[(x, x + 1) for x in range(17)])
     many = shares(line, [[1.0] * 18], [[1.0] * 18], [2.0] * 18)
@@ -54,6 +55,7 @@ def about_shares() -> Forged:
         "shares-no-prior": (true.holding(prior=numbers([0, 0])), "a prior without weight"),
         "shares-no-workload": (true.holding(workload=...), "shares of nothing"),
         "shares-open": (apart, "a bound needs finite distances"),
+        "shares-open-float": (endless, "no distance is finite, and the distances are doubles"),
         "shares-crowd": (crowd, "more than 32 secrets"),
         "shares-corners": (many, "2^17 corners"),
     })  # fmt: skip

@@ -35,6 +35,11 @@ def identity(n: int) -> list[list[float]]:
     return [[float(x == z) for z in range(n)] for x in range(n)]
 
 
+def alone(form: str) -> File:
+    """One secret, whose distances have a form although there are none."""
+    return shares(rows([[1, 2]], [], ONE, form=form), [[1.0]], [[1.0]], [1.125])
+
+
 def cases() -> dict[str, tuple[File, str]]:
     """Files whose loss and bound are to be made tight."""
     pair = rows([[1, 2], [2, 1]], [1], HALF, edges=[(0, 1)])
@@ -71,7 +76,9 @@ def cases() -> dict[str, tuple[File, str]]:
         "shares-rank": (
             shares(rows([[1, 1], [1, 1]], [1], HALF), [[1.0, 1.0]], [[1.0, 1.0]], [2.125, 2.125]),
             "outputs that say nothing determine what is certain"),
-        "shares-one-secret": (shares(rows([[1, 2]], [], ONE), [[1.0]], [[1.0]], [1.125]), "one secret has one corner"),
+        "shares-one-secret": (alone("rational"), "one secret has one corner"),
+        "shares-one-secret-float": (alone("float"), "one secret has no distances, whatever their form would be"),
+        "shares-one-secret-root": (alone("root"), "the same with roots"),
     }  # fmt: skip
 
 

@@ -1076,17 +1076,17 @@ def faded(promise: Terms, ruler: Any, drop: tuple[int, ...]) -> int:
 
 class Ruler:
     """Lengths as whole numbers of symbols: the unit, or the roots of square-free numbers, no sum of which is zero but
-    for coefficients that all are.
+    for coefficients that all are. Where there are no values, as for one secret, there is one symbol.
     """
 
     def __init__(self, metric: Terms, values: list[Any]) -> None:
         self.form, self.unit, self.radicals = metric["form"], metric["unit"], [1]
         if self.form == "float":
-            self.grain = max(value.as_integer_ratio()[1] for value in values)
+            self.grain = max((value.as_integer_ratio()[1] for value in values), default=1)
             self.unit = Fraction(1, self.grain)
         if self.form == "root":
             self.parts = {value: square_free(value) for value in set(values)}
-            self.radicals = sorted({radical for _, radical in self.parts.values()})
+            self.radicals = sorted({radical for _, radical in self.parts.values()}) or [1]
 
     def length(self, value: Any) -> tuple[int, ...]:
         """One distance of the file."""
