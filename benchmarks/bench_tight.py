@@ -86,7 +86,7 @@ def by_lattice(side: int) -> dict[str, float]:
 
     def work() -> Any:
         mechanism = lattice_tight_constraints(Lattice((side, side)), epsilon=EPSILON)
-        mechanism.weights((side // 3, side // 2))
+        mechanism.row_weights((side // 3, side // 2))
         return mechanism
 
     result = _timed(work, 3)

@@ -53,6 +53,7 @@ from typing import Any
 
 import lazy_loader
 
+from sfumato.rooms import open_front_door
 from sfumato.version import __version__ as __version__
 
 _front_door, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
@@ -65,3 +66,6 @@ def __getattr__(name: str) -> Any:
             raise AttributeError(name)
         return _names.copy()
     return _front_door(name)
+
+
+open_front_door(__getattr__)

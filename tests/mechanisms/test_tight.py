@@ -101,7 +101,7 @@ def test_the_kernel_proves_all_rows_of_a_lattice(shape: tuple[int, ...], metric:
     """The argument for a lattice is general; on small ones the kernel checks every pair and output itself."""
     mechanism = lattice_tight_constraints(Lattice(shape, metric), **promise)
     privacy = sf.PrivacyType(sf.grid(*shape, metric=metric), **promise)  # type: ignore[arg-type]
-    rows = np.stack([mechanism.weights(label).ravel() for label in privacy.secrets])
+    rows = np.stack([mechanism.row_weights(label).ravel() for label in privacy.secrets])
     assert (rows.sum(axis=1) == mechanism.total).all()
     assert sf.prove(rows, privacy).total == mechanism.total
     share = rows / mechanism.total
@@ -129,7 +129,7 @@ def test_missing_parts_lie_where_they_are_said_to() -> None:
     mechanism = lattice_tight_constraints(Lattice((30, 20)), epsilon="0.75")
     low, high = mechanism.missing
     for secret in ((0, 0), (15, 10), (29, 19), (3, 17)):
-        core = mechanism.weights(secret)
+        core = mechanism.row_weights(secret)
         y = mechanism.spill
         gap = np.abs(np.array(secret) - y)
         table_, bits = mechanism.solution.kernel.integers, mechanism.solution.bits
@@ -168,13 +168,13 @@ def test_wrong_secrets() -> None:
     mechanism = lattice_tight_constraints(Lattice((5, 5)), epsilon=1)
     for secret in ((5, 0), (1,), (0.5, 1), "a"):
         with pytest.raises(InvalidInput, match="tuple of indices"):
-            mechanism.weights(secret)  # type: ignore[arg-type]
+            mechanism.row_weights(secret)  # type: ignore[arg-type]
 
 
 def test_rows_of_a_lattice_are_sampled_from_their_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every threshold between two outputs is drawn on both sides: the cell of a draw is the cell of its weight."""
     made = lattice_tight_constraints(Lattice((5, 4)), epsilon="0.9")
-    weights = made.weights((2, 1))
+    weights = made.row_weights((2, 1))
     ends = np.cumsum(weights.ravel()).tolist()
     for place, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
         for draw in (start, end - 1):

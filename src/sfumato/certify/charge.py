@@ -58,8 +58,6 @@ class Charge:
         One of what is drawn; empty where the mechanism alone does not say that.
     delta
         δ of a promise about events, None where the promise is about distances.
-    former
-        What ``noise`` was in ledgers of version 1, where that was something else.
     """
 
     space: str
@@ -69,7 +67,6 @@ class Charge:
     mechanism: str
     noise: str
     delta: Fraction | None = None
-    former: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-import sfumato
 from sfumato.arguments import integer, items
 from sfumato.certify.box_certificate import box_certificate, claimed_loss, rounding_in
 from sfumato.certify.certificate import Certificate
@@ -32,6 +31,7 @@ from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.numbers import Array, Number, as_written, exact
 from sfumato.privacy.rates import box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
+from sfumato.rooms import at_front_door
 from sfumato.spaces.box import Box
 from sfumato.spaces.earth import accepted
 from sfumato.spaces.frame import FULL_TURN, region
@@ -142,7 +142,7 @@ class CoordinateMechanism:
 
     def release(self, table: Any, column: Any, **terms: Any) -> Any:
         """The table with drawn outputs for the points of some columns: :func:`sfumato.release_table`."""
-        return sfumato.release_table(self, table, column, **terms)  # whose room, farther up, loads when it is used
+        return at_front_door("release_table")(self, table, column, **terms)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-import sfumato
 from sfumato.certify.charge import Charge, table_charge
 from sfumato.certify.protocol import Domain
 from sfumato.channels.channel import Channel
@@ -23,6 +22,7 @@ from sfumato.measures.shares import Workload
 from sfumato.numbers import Array, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.type import PrivacyType
+from sfumato.rooms import at_front_door
 
 Criterion = Literal["expected", "worst secret", "worst prior"]
 """Whose loss counts."""
@@ -239,7 +239,7 @@ class Mechanism(Tabular):
 
     def release(self, table: Any, column: Any, **terms: Any) -> Any:
         """The table with drawn outputs for the secrets of a column: :func:`sfumato.release_table`."""
-        return sfumato.release_table(self, table, column, **terms)  # whose room, farther up, loads when it is used
+        return at_front_door("release_table")(self, table, column, **terms)
 
     @cached_property
     def channel(self) -> Channel:

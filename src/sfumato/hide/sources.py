@@ -71,8 +71,8 @@ class Source:
     def columns(self) -> tuple[str, ...]:
         """The names of its columns."""
         if self.file is not None:
-            names = self.reference.columns  # of JSON those of one row
-            return (*dict.fromkeys([*names, *self.head().column_names]),) if self.is_json else names
+            first = self.reference.columns  # of JSON those of one row
+            return (*dict.fromkeys([*first, *self.head().column_names]),) if self.is_json else first
         names = getattr(self.table, "column_names", None) or getattr(self.table, "columns", None)
         if (names is None or callable(names)) and hasattr(self.table, "schema"):
             names = self.table.schema.names

@@ -99,8 +99,6 @@ class ProductMechanism:
         rows = (factor.row_weights(label).astype(object) for factor, label in self._labelled(secret))
         return np.asarray(reduce(np.multiply.outer, rows))
 
-    weights = row_weights  # the name of version 0.1, which is an array elsewhere
-
     def row(self, secret: tuple[Any, ...]) -> NDArray[np.float64]:
         """The output distribution of one secret in floats, one axis a factor."""
         labelled = self._labelled(secret)

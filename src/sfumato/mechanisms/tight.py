@@ -215,11 +215,6 @@ class LatticeMechanism:
         return f"LatticeMechanism({shape}, {self.lattice.metric}, {rate}, proved)"
 
     @property
-    def promise(self) -> PrivacyType:
-        """The name that ``privacy`` had in version 0.1."""
-        return self.privacy
-
-    @property
     def domain(self) -> Domain:
         """The grid."""
         return Domain(f"grid({', '.join(map(str, self.lattice.shape))})", grid=self.lattice)
@@ -239,11 +234,11 @@ class LatticeMechanism:
         return cells_of(self)
 
     def as_charge(self) -> Charge:
-        """What a ledger adds up; ledgers of version 1 knew the noise by another digest."""
+        """What a ledger adds up."""
         metric = ["lattice", self.lattice.shape, self.lattice.metric, str(self.lattice.step[0])]
         rule = [self.floor, self.spill, self.solution.bits, sha(self.diagonal.tobytes())]
-        former = rule_charge(self.domain.name, metric, rate_text(self.privacy), rule)
-        return replace(former, noise=sha(lattice_identity(self)), former=former.noise)
+        charge = rule_charge(self.domain.name, metric, rate_text(self.privacy), rule)
+        return replace(charge, noise=sha(lattice_identity(self)))
 
     def as_table(self) -> Mechanism:
         """The table of a grid that is small enough, proved by the kernel."""
@@ -269,8 +264,6 @@ class LatticeMechanism:
         result[tuple(box)] += near
         result[self.spill] += self.total - int(result.sum())
         return result
-
-    weights = row_weights  # the name of version 0.1, which is an array elsewhere
 
     def row(self, secret: tuple[int, ...]) -> NDArray[np.float64]:
         """The output distribution of one secret in floats, in the shape of the grid."""

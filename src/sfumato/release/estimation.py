@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, qr
 
-import sfumato
 from sfumato.arguments import flag, one_of
 from sfumato.certify.mechanism import SharesClaim
 from sfumato.channels.channel import Channel, as_channel, check_secrets
@@ -71,6 +70,7 @@ from sfumato.release.estimation_intervals import (
 )
 from sfumato.release.estimation_likelihood import maximum_likelihood
 from sfumato.release.estimation_words import share_lines
+from sfumato.rooms import at_front_door
 
 if TYPE_CHECKING:  # an extra
     import pandas
@@ -138,8 +138,7 @@ class EstimatedShares(ABC):
 
     def plot(self, level: Number = "0.95", *, simultaneous: bool = False) -> Any:
         """The shares with their intervals, drawn: :func:`sfumato.report.shares_figure`."""
-        # whose room, farther up, loads when it is used
-        return sfumato.report.shares_figure(self, level=level, simultaneous=simultaneous)
+        return at_front_door("report").shares_figure(self, level=level, simultaneous=simultaneous)
 
     def __str__(self) -> str:
         return "\n".join([*share_lines(self, most=_MOST_SHOWN[len(self.titles) > 1]), repr(self)])

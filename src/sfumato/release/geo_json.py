@@ -68,7 +68,7 @@ class FeatureRecords(JsonRecords):
 
     def _features(self, data: Bytes, scanned: Scanned) -> NDArray[np.bool_]:
         """Which records are features, and no objects whose keys are columns."""
-        found = (scanned.starts[self.place["properties"]] >= 0) | self.collection
+        found: NDArray[np.bool_] = (scanned.starts[self.place["properties"]] >= 0) | self.collection
         k = self.place["type"]
         likely = np.flatnonzero(
             ~found & (scanned.ends[k] - scanned.starts[k] == len(_FEATURE)) & (scanned.starts[k] >= 0)

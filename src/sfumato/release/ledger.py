@@ -176,7 +176,7 @@ class Ledger:
             known = _by_token(connection, token)
             if known is not None:
                 return _same(known, request)
-            _refuse_shared_noise(connection, request, charge.former)
+            _refuse_shared_noise(connection, request)
             _refuse_other_metric(connection, request)
             request["charged"] = max(0, request["times"] - _given_before(connection, request))
             if request["charged"]:
@@ -285,14 +285,14 @@ def _same(known: Entry, request: dict[str, Any]) -> Entry:
     return known
 
 
-def _refuse_shared_noise(connection: sqlite3.Connection, request: dict[str, Any], former: str) -> None:
-    """Raise if this noise, by its name or its former one, was used before on what may be other secrets."""
+def _refuse_shared_noise(connection: sqlite3.Connection, request: dict[str, Any]) -> None:
+    """Raise if this noise was used before on what may be other secrets."""
     if request["key"] is None:
         return
     other = connection.execute(
-        'SELECT id, dataset, data FROM entries WHERE "key" = ? AND "column" = ? AND noise IN (?, ?) '
+        'SELECT id, dataset, data FROM entries WHERE "key" = ? AND "column" = ? AND noise = ? '
         "AND (dataset <> ? OR data IS NOT ?) LIMIT 1",
-        [*(request[name] for name in ("key", "column", "noise")), former, request["dataset"], request["data"]],
+        [request[name] for name in ("key", "column", "noise", "dataset", "data")],
     ).fetchone()
     if other is not None:
         what = f"dataset {other['dataset']!r}" if other["dataset"] != request["dataset"] else "other data"
@@ -304,10 +304,7 @@ def _refuse_shared_noise(connection: sqlite3.Connection, request: dict[str, Any]
 
 
 def _refuse_other_metric(connection: sqlite3.Connection, request: dict[str, Any]) -> None:
-    """Raise if the column has another metric, or a column that it shares has another unit.
-
-    Files of version 1 may have columns in several metrics: each of these stays.
-    """
+    """Raise if the column has another metric, or a column that it shares has another unit."""
     names = set(_names(request["column"]))
     before = connection.execute(
         'SELECT MIN(id) AS id, "column", space, unit, metric FROM entries WHERE dataset = ? '

@@ -11,10 +11,6 @@ Pages of SQLite carry no checksums. Each row therefore carries a SHA-256 of itse
 has changed, a row that is missing and one that was edited by hand are found when the file is opened. Rows cut off at
 the end are not. What is hashed is what is read back: a row that SQLite gives back otherwise than it was given, a number
 in a column of texts for example, is not written.
-
-Version 2 of the layout has a column ``delta`` in both tables. A file of version 1 is read as it is, with no δ anywhere,
-and stays as it is until the first charge or limit is written: the new columns come in the same transaction. Hashes of
-old rows stay valid, since a δ that is not there is not hashed.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ from sfumato.errors import InvalidFile, InvalidInput, shown
 from sfumato.files import writable
 
 APPLICATION = 0x53464C47  # "SFLG" in the header of the file
-VERSION = 2
+VERSION = 3  # of the layout; any other is refused
 WAIT = 60.0  # seconds for another writer to finish
 
 # what SQLite says before a transaction is complete, and then undoes it; of what comes later that is not known
@@ -46,41 +42,25 @@ ENTRY_FIELDS = (
 )  # fmt: skip
 LIMIT_FIELDS = ("time", "dataset", "columns", "promise", "unit", "delta")
 
-_SINCE_VERSION_2 = ("delta",)  # fields that are hashed only where they are there
-_READ_AS_VERSION_2 = tuple(
-    f"CREATE TEMP VIEW {table} AS SELECT *, NULL AS delta FROM main.{table}" for table in ("entries", "limits")
-)
-_TO_VERSION_2 = (
-    "ALTER TABLE entries ADD COLUMN delta TEXT",
-    "ALTER TABLE limits ADD COLUMN delta TEXT",
-    "DROP INDEX spent",
-    'CREATE INDEX spent ON entries (dataset, "column", scope, unit, metric, space, promise, delta, charged)',
-    "PRAGMA user_version = 2",
-)
-_VERSION_1 = f"""
+_SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = 1;
+PRAGMA user_version = {VERSION};
 CREATE TABLE entries (
     id INTEGER PRIMARY KEY, time TEXT NOT NULL, dataset TEXT NOT NULL, "column" TEXT NOT NULL, scope TEXT NOT NULL,
     space TEXT NOT NULL, unit TEXT NOT NULL, metric TEXT NOT NULL, promise TEXT NOT NULL, mechanism TEXT NOT NULL,
     noise TEXT NOT NULL, "rows" INTEGER, times INTEGER NOT NULL CHECK (times > 0),
     charged INTEGER NOT NULL CHECK (charged >= 0), "key" TEXT, data TEXT, token TEXT UNIQUE,
-    note TEXT NOT NULL, chain TEXT NOT NULL);
+    note TEXT NOT NULL, delta TEXT, chain TEXT NOT NULL);
 CREATE TABLE limits (
-    id INTEGER PRIMARY KEY, time TEXT NOT NULL, dataset TEXT, columns TEXT, promise TEXT, unit TEXT,
+    id INTEGER PRIMARY KEY, time TEXT NOT NULL, dataset TEXT, columns TEXT, promise TEXT, unit TEXT, delta TEXT,
     chain TEXT NOT NULL);
-CREATE INDEX spent ON entries (dataset, "column", scope, unit, metric, space, promise, charged);
+CREATE INDEX spent ON entries (dataset, "column", scope, unit, metric, space, promise, delta, charged);
 CREATE INDEX again ON entries ("key", "column", noise) WHERE "key" IS NOT NULL;
 CREATE TRIGGER entries_are_kept BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are kept'); END;
 CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries stay as they are'); END;
 CREATE TRIGGER limits_are_kept BEFORE DELETE ON limits BEGIN SELECT RAISE(ABORT, 'limits are kept'); END;
 CREATE TRIGGER limits_stay BEFORE UPDATE ON limits BEGIN SELECT RAISE(ABORT, 'limits stay as they are'); END;
 """
-
-
-def _schema(version: int) -> str:
-    """What makes an empty ledger: a new file has the tables of an old one that was brought up to date."""
-    return _VERSION_1 if version == 1 else f"{_VERSION_1} {'; '.join(_TO_VERSION_2)};"
 
 
 def written(path: Path, first: dict[str, Any] | None) -> None:
@@ -94,7 +74,7 @@ def written(path: Path, first: dict[str, Any] | None) -> None:
     temporary = Path(name)
     try:
         with _complaints(path), closing(_connection(temporary)) as connection:
-            connection.executescript(f"BEGIN IMMEDIATE; {_schema(VERSION)} COMMIT;")
+            connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
             if first is not None:
                 append(connection, "limits", LIMIT_FIELDS, first)
         _placed(temporary, path)
@@ -116,13 +96,11 @@ def _placed(temporary: Path, path: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """A transaction that nobody else writes beside; it is undone if anything is raised. An old file is renewed."""
+    """A transaction that nobody else writes beside; it is undone if anything is raised."""
     with _complaints(path), closing(_connection(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if _version(connection, path) == 1:
-                for statement in _TO_VERSION_2:
-                    connection.execute(statement)
+            _check_version(connection, path)
             yield connection
             connection.execute("COMMIT")
         except BaseException:
@@ -134,12 +112,10 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A view of the file at one moment; an old file looks like a new one and is not touched."""
+    """A view of the file at one moment."""
     with _complaints(path), closing(_connection(path)) as connection:
         connection.execute("BEGIN")
-        if _version(connection, path) == 1:
-            for statement in _READ_AS_VERSION_2:
-                connection.execute(statement)
+        _check_version(connection, path)
         yield connection
 
 
@@ -157,17 +133,14 @@ def _connection(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of the layout, asked within a transaction, so that nobody changes it meanwhile."""
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise if the file is no ledger of this layout; asked within a transaction, so that nobody changes it then."""
     application, version = (int(connection.execute(f"PRAGMA {name}").fetchone()[0])
                             for name in ("application_id", "user_version"))  # fmt: skip
     if application != APPLICATION:
         raise InvalidFile(f"{path} is no ledger of sfumato")
-    if not 1 <= version <= VERSION:
-        raise InvalidFile(
-            f"{path} has version {version} of the ledger's layout, this program knows versions up to {VERSION}"
-        )
-    return version
+    if version != VERSION:
+        raise InvalidFile(f"{path} has version {version} of the ledger's layout, this program knows version {VERSION}")
 
 
 @contextmanager
@@ -233,7 +206,7 @@ def check(path: Path) -> None:
         answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if answer != "ok":
             raise damaged(path, answer)
-        if _layout(connection) != _known_layout(_version(connection, path)):
+        if _layout(connection) != _known_layout():
             raise damaged(path, "its tables are not those of a ledger")
         rows_of(connection, path, "entries", ENTRY_FIELDS)
         rows_of(connection, path, "limits", LIMIT_FIELDS)
@@ -245,14 +218,13 @@ def _layout(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
 
 
 @cache
-def _known_layout(version: int) -> list[tuple[str, ...]]:
+def _known_layout() -> list[tuple[str, ...]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        connection.executescript(_schema(version))
+        connection.executescript(_SCHEMA)
         return _layout(connection)
 
 
 def _link(before: str, row: Mapping[str, Any] | sqlite3.Row, fields: tuple[str, ...]) -> str:
-    """The digest of a row and of all before it; fields that version 1 had not are named, and only where they are."""
-    listed = [row["id"], *(row[name] for name in fields if name not in _SINCE_VERSION_2)]
-    listed += [[name, row[name]] for name in fields if name in _SINCE_VERSION_2 and row[name] is not None]
+    """The digest of a row and of all before it."""
+    listed = [row["id"], *(row[name] for name in fields)]
     return hashlib.sha256((before + json.dumps(listed, default=repr)).encode()).hexdigest()

@@ -68,8 +68,10 @@ def _part(
         return _cut(data[: scanned.used].tobytes(), cuts), scanned.used, len(scanned.first)
     scanned = scan_json(data, ["properties", *names], _ROWS, final=final, first_row=row)
     assert scanned.keys is not None
-    made = [k + 1 for k, name in enumerate(names) if name in FIXED]
-    scanned.keys[np.ix_(made, np.flatnonzero(scanned.keys[0] >= 0))] = -1  # what makes a feature stays
+    in_feature = scanned.keys[0] >= 0
+    for k, name in enumerate(names):
+        if name in FIXED:
+            scanned.keys[k + 1, in_feature] = -1  # what makes a feature stays
     starts, ends = scanned.starts[0], scanned.ends[0]
     inner = [
         data[start:end].tobytes() if start >= 0 and data[start] == ord("{") else _EMPTY

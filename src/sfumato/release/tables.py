@@ -91,10 +91,6 @@ def release_table(
     return released_table(table, tell(batch_release(mechanism, terms_of(column, keywords), progress=progress)), batch)
 
 
-release = release_table
-"""The name of version 0.1."""
-
-
 def released_table(table: Any, work: BatchRelease, batch: int) -> Any:
     """A table of any library, released; it is charged when all outputs are drawn, before they are returned."""
     if isinstance(table, nw.DataFrame | nw.LazyFrame):

@@ -139,7 +139,7 @@ class _TorchArrays(Arrays):
         if device.type == "cuda":
             self.memory = int(_DEVICE_SHARE * torch.cuda.mem_get_info(device)[0])
             self.chunk = _TORCH_CHUNK
-            from sfumato.lp.cone.arrays_triton import available
+            from sfumato.lp.cone.arrays_corner import available
 
             self.fused = available()
 

@@ -57,7 +57,7 @@ def inverse_roots(arrays: Arrays, w: Any, excess: Any, least: Any) -> Any:
 def _fused_corner(arrays: Arrays) -> Any:
     if not arrays.fused:
         return None
-    from sfumato.lp.cone.arrays_triton import corner
+    from sfumato.lp.cone.arrays_corner import corner
 
     return corner
 

@@ -9,56 +9,18 @@ a float to single precision. Where Triton is missing, this module can be importe
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
-from sfumato.lp.cone.arrays_backend import Arrays
+from sfumato.lp.cone.arrays_corner import available, jit
 from sfumato.lp.cone.arrays_pairs import DenseCone
 
-triton: Any = import_module("triton") if find_spec("triton") else None
-tl: Any = import_module("triton.language") if triton else None
+tl: Any = import_module("triton.language") if available() else None
 
-_CORNER = 32  # The tile of one corner has so many rows.
 _ROWS, _COLUMNS = 16, 64  # The tile of a sweep.
 _STRIP = 32  # The tile of a product with a vector has so many rows or columns.
 
 
-def available() -> bool:
-    """Whether Triton is installed."""
-    return triton is not None
-
-
-def _jit(function: Any) -> Any:
-    return triton.jit(function) if triton else function
-
-
-@_jit
-def _corner_kernel(w, row_step, matrix_step, excess, least, result, size, SIZE: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
-    """V with V Vᵀ = H⁻¹ for a matrix of at most SIZE rows, given −H off the diagonal and its row sums."""
-    c = tl.program_id(0).to(tl.int64)
-    i = tl.arange(0, SIZE)
-    inside = i < size
-    both = inside[:, None] & inside[None, :]
-    table = tl.load(w + c * matrix_step + i[:, None] * row_step + i[None, :], mask=both, other=0.0)
-    sums = tl.load(excess + c * size + i, mask=inside, other=1.0)
-    floor = tl.load(least + c * size + i, mask=inside, other=1.0)
-    inverse = tl.where(i[:, None] == i[None, :], 1.0, 0.0).to(tl.float64)
-    for j in range(size):
-        here = (i == j)[None, :]
-        column = tl.sum(tl.where(here, table, 0.0), axis=1)
-        column = tl.where(i > j, column, 0.0)
-        mine = tl.sum(tl.where(i == j, sums, 0.0), axis=0)
-        pivot = tl.maximum(mine + tl.sum(column, axis=0), tl.sum(tl.where(i == j, floor, 0.0), axis=0))
-        scale = 1.0 / tl.sqrt(pivot)
-        column = column * scale
-        sums = sums + column * (mine * scale)
-        table = table + column[:, None] * column[None, :]
-        solved = tl.sum(tl.where(here, inverse, 0.0), axis=1) * scale
-        inverse = tl.where(here, solved[:, None], inverse + solved[:, None] * column[None, :])
-    tl.store(result + c * size * size + i[:, None] * size + i[None, :], inverse, mask=both)
-
-
-@_jit
+@jit
 def _couple_kernel(r, z, decay, w, n, SIZE: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
     """w = z/s · r_e · d r_x, both directions together, on and below the diagonal."""
     c = tl.program_id(0).to(tl.int64)
@@ -80,7 +42,7 @@ def _couple_kernel(r, z, decay, w, n, SIZE: tl.constexpr):  # type: ignore[no-un
         tl.store(w + c * n * n + at, coupled, mask=inside)
 
 
-@_jit
+@jit
 def _sweep_kernel(  # type: ignore[no-untyped-def]
     r, primal, dual, z, target, new, decay, weight, scales, numbers, rows, columns, sizes, n,
     MODE: tl.constexpr, WRITE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,  # noqa: N803
@@ -157,7 +119,7 @@ def _sweep_kernel(  # type: ignore[no-untyped-def]
         tl.store(rows + c * n + x, total, mask=x < n)
 
 
-@_jit
+@jit
 def _reach_kernel(  # type: ignore[no-untyped-def]
     r, primal, dual, more, z, target, new, decay, weight, numbers, sizes, n,
     SHARES: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,  # noqa: N803
@@ -205,7 +167,7 @@ def _reach_kernel(  # type: ignore[no-untyped-def]
     tl.store(place + 1, tl.max(up, axis=0), mask=number < SHARES)
 
 
-@_jit
+@jit
 def _turned_product_kernel(u, values, result, n, SIZE: tl.constexpr, LENGTH: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
     """Uᵀ times a vector, for upper triangular U."""
     c = tl.program_id(0).to(tl.int64)
@@ -219,7 +181,7 @@ def _turned_product_kernel(u, values, result, n, SIZE: tl.constexpr, LENGTH: tl.
     tl.store(result + c * n + k, total, mask=k < n)
 
 
-@_jit
+@jit
 def _product_kernel(u, values, result, n, SIZE: tl.constexpr, LENGTH: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
     """U times a vector, for upper triangular U."""
     c = tl.program_id(0).to(tl.int64)
@@ -231,16 +193,6 @@ def _product_kernel(u, values, result, n, SIZE: tl.constexpr, LENGTH: tl.constex
         table = tl.load(u + c * n * n + x[:, None] * n + k[None, :], mask=inside, other=0.0)
         total += tl.sum(table * tl.load(values + c * n + k, mask=k < n, other=0.0)[None, :], axis=1)
     tl.store(result + c * n + x, total, mask=x < n)
-
-
-def corner(arrays: Arrays, w: Any, excess: Any, least: Any) -> Any:
-    """V of small matrices, one program each."""
-    count, size = excess.shape
-    result = arrays.empty(count, size, size)
-    _corner_kernel[(count,)](
-        w, w.stride(1), w.stride(0), excess.contiguous(), least.contiguous(), result, size, SIZE=_CORNER, num_warps=1
-    )
-    return result
 
 
 class FusedCone(DenseCone):

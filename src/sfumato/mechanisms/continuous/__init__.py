@@ -6,7 +6,6 @@ The theory is that of Fernandes, McIver and Morgan (2021), called paper B here.
 from sfumato.mechanisms.continuous import convergence, geometric, loss
 from sfumato.mechanisms.continuous.chain import line_hyper_distance
 from sfumato.mechanisms.continuous.convergence import *
-from sfumato.mechanisms.continuous.convergence import ClimbRung
 from sfumato.mechanisms.continuous.density import MASS_TOLERANCE, Density, as_density, gather
 from sfumato.mechanisms.continuous.enclosure import LossEnclosure, enclosed_loss
 from sfumato.mechanisms.continuous.geometric import *
@@ -53,6 +52,3 @@ __all__ = [
     "truncated_laplace",
 ]
 __all__ += convergence.__all__ + geometric.__all__ + loss.__all__
-
-# the names of version 0.1
-Rung, Enclosure = ClimbRung, LossEnclosure

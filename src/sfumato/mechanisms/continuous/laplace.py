@@ -57,11 +57,6 @@ class Laplace:
         """ε per unit of length."""
         return self.privacy.rate
 
-    @property
-    def promise(self) -> PrivacyType:
-        """The name that ``privacy`` had in version 0.1."""
-        return self.privacy
-
     def as_plan(self) -> Plan:
         """Refused: outputs are real numbers."""
         raise NotSupported("draws from a value of type Laplace, whose outputs are real numbers", [_BY_PIXELS])
@@ -69,10 +64,10 @@ class Laplace:
     def as_charge(self) -> Charge:
         """What a ledger adds up; which pixels and steps are drawn, and so which noise it is, is not known here."""
         ends = [str(self.interval.low), str(self.interval.high)]
-        former = rule_charge(
-            f"[{', '.join(ends)}]", ["interval", *ends], rate_text(self.privacy), [type(self).__name__]
+        rule = [type(self).__name__]
+        return replace(
+            rule_charge(f"[{', '.join(ends)}]", ["interval", *ends], rate_text(self.privacy), rule), noise=""
         )
-        return replace(former, noise="", former=former.noise)
 
     def promise_on(self, steps: int) -> PrivacyType:
         """What is promised for the points of the lattice U_N."""
