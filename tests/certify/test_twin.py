@@ -96,7 +96,7 @@ def test_totals_that_do_not_fit_go_to_the_kernel() -> None:
 
 
 def test_chains_are_checked_by_the_twin_too() -> None:
-    space = sf.grid(1, 3)
+    space = sf.points([[0, 0], [1, 1], [2, 2]])  # squares of distances are kept
     header, sections = certificate(
         sf.PrivacyType(space, epsilon=1), (0, 1), np.array([[2, 1], [2, 1], [2, 1]]), 3
     ).interpreted()
@@ -107,7 +107,7 @@ def test_chains_are_checked_by_the_twin_too() -> None:
     ):
         with pytest.raises(error):
             twin.check_arrays(header, sections | {"via": np.array(via, dtype="<u4").tobytes()})
-    for distances in ([1, 3, 1], [0, 4, 4], [kernel.UNBOUNDED, 4, 1], [1, 2**40, 1]):
+    for distances in ([2, 7, 2], [0, 8, 8], [kernel.UNBOUNDED, 8, 2], [2, 2**40, 2]):
         with pytest.raises((kernel.Refuted, kernel.Unreadable)):
             twin.check_arrays(header, sections | {"distances": np.array(distances, dtype="<u8").tobytes()})
 
