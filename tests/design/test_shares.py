@@ -11,7 +11,8 @@ from sfumato.design.shares.columns import ByPrograms, HighAndLow, Listed, UpAndD
 from sfumato.design.shares.descent import descended
 from sfumato.design.shares.measure import best_measure
 from sfumato.design.shares.optimal import output_names
-from sfumato.errors import InvalidInput, Mismatch, NotSupported
+from sfumato.design.shares.relaxation import relaxed_bound
+from sfumato.errors import InvalidInput, Mismatch, NotConverged, NotSupported
 from sfumato.measures import share_variance
 from sfumato.watch import TimeIsUp, Watch
 
@@ -54,6 +55,57 @@ def test_beyond_lists_the_bound_is_a_relaxation(space: sf.FiniteSpace, kind: typ
     assert found.gap < (0.5 if kind is ByPrograms else 0.05)
     value = float(share_variance(sf.Prior.uniform(space), sf.Channel(space, np.asarray(found.mechanism))))
     assert value <= float(found.loss) * (1 + 1e-9)
+
+
+_APART = np.random.default_rng(5).random((30, 2)).round(3)
+_TWO_TOWNS = [[town, place] for town in (0, 1000) for place in range(25)]  # whose 200 shortest pairs join neither town
+
+
+@pytest.mark.parametrize(
+    ("space", "epsilon"),
+    [
+        (sf.line(20), "1/10"),
+        (sf.cycle(15), "1/5"),
+        (sf.grid(4, 4), "1/10"),
+        (sf.points(_APART.tolist()), "1/10"),
+        (sf.points(_TWO_TOWNS), "1/100"),
+        (sf.discrete(17), "1/1000"),
+    ],
+    ids=["line", "cycle", "grid", "points", "towns", "discrete"],
+)
+def test_the_relaxation_begins_where_it_is_definite(space: sf.FiniteSpace, epsilon: str) -> None:
+    """From the first step on it says more than that nobody knows more than all answers."""
+    privacy, n = sf.PrivacyType(space, epsilon=epsilon), len(space)
+    assert 1.5 < relaxed_bound(privacy, np.full(n, 1 / n), np.eye(n), Watch(0.2)) < np.inf
+
+
+@pytest.mark.parametrize("epsilon", ["1/1000", "1", "4"])
+def test_the_lift_is_definite_for_any_distribution(epsilon: str) -> None:
+    rare = np.array([1 - 1e-3, *[1e-3 / 15] * 15, 0.0])
+    assert 1.01 < relaxed_bound(sf.PrivacyType(sf.discrete(17), epsilon=epsilon), rare, np.eye(17), Watch(1)) < np.inf
+
+
+@pytest.mark.parametrize("epsilon", ["1/10000", "1/10", "2", "25"])
+@pytest.mark.parametrize("space", [sf.line(8), sf.cycle(7), sf.discrete(6), sf.grid(2, 3)], ids=str)
+def test_a_relaxation_is_below_what_is_best(space: sf.FiniteSpace, epsilon: str) -> None:
+    privacy, n = sf.PrivacyType(space, epsilon=epsilon), len(space)
+    listed = sf.design(None, None, privacy, objective="shares", time_limit=10)
+    bound = relaxed_bound(privacy, np.full(n, 1 / n), np.eye(n), Watch(2)) - 1 / n
+    assert 0.6 * listed.loss < bound <= listed.loss
+
+
+@pytest.mark.parametrize("epsilon", ["1/10000", "1/10", "50", "1000"])
+@pytest.mark.parametrize(
+    "space", [sf.line(20), sf.discrete(17), sf.points(_APART.tolist()), sf.points(_TWO_TOWNS)], ids=str
+)
+def test_shares_at_any_epsilon_have_a_loss_and_a_bound(space: sf.FiniteSpace, epsilon: str) -> None:
+    found = sf.design(None, None, sf.PrivacyType(space, epsilon=epsilon), objective="shares", time_limit=1)
+    assert 0 < found.bound <= found.loss < np.inf
+
+
+def test_a_variance_beyond_floats_is_said() -> None:
+    with pytest.raises(NotConverged, match="beyond floats: take a larger epsilon"):
+        best(sf.discrete(17), epsilon="1/1000000000", time_limit=5)
 
 
 def test_searched_columns_are_as_good_as_listed_ones() -> None:

@@ -160,9 +160,7 @@ def share_variance(prior: Prior, channel: Channel | Any, what: Any = None) -> An
     exactly = prior.exact and channel.exact and is_exact(asked.matrix) and len(channel.secrets) <= _LARGEST_EXACT
     if exactly:
         return _exactly(prior, channel, asked)
-    weights, wanted = prior.float_weights, floats(asked.matrix)
-    mean = wanted @ weights
-    return float_variance(information(weights, floats(channel.matrix)), wanted) - float(mean @ mean)
+    return variance_beside_mean(prior.float_weights, floats(channel.matrix), floats(asked.matrix))
 
 
 def recoverable(channel: Channel | Any, what: Any = None) -> Verdict:
@@ -231,6 +229,21 @@ def information(weights: Array, matrix: Array) -> Array:
     shares = product(weights[None, :], matrix)[0]
     used = shares > 0
     return product(matrix[:, used] / shares[used], matrix[:, used].T)
+
+
+def variance_beside_mean(weights: Floats, matrix: Floats, wanted: Floats) -> float:
+    """tr(A W⁻¹ Aᵀ) − |Ap|² in floats, for rows that hardly differ too; infinite where A asks for more than W has.
+
+    With columns r, p·r = 1, W = 1·1ᵀ + V where V = Σ q (r − 1)(r − 1)ᵀ, which may be smaller by any power of ten; so
+    that V is not rounded away, σ·1·1ᵀ of its own size stands beside it. Since V p = 0, its inverse is that of W with
+    |Ap|²/σ in the place of |Ap|².
+    """
+    shares = weights @ matrix
+    used = shares > 0
+    apart = matrix[:, used] / shares[used] - 1
+    inside, mean = (apart * shares[used]) @ apart.T, wanted @ weights
+    size = float(np.trace(inside)) / len(weights) or 1.0
+    return float_variance(inside + size, wanted) - float(mean @ mean) / size
 
 
 def _exactly(prior: Prior, channel: Channel, asked: Workload) -> Fraction | float:

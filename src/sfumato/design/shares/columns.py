@@ -33,6 +33,9 @@ _GAIN = 1e-12  # Relative gains below are rounding.
 _CHANGES = 2000  # of one column, at most
 _TANGENTS = 8  # linear programs for one column
 _PROGRAMS = 60  # columns of a round that are improved by linear programs
+# A larger factor between two secrets is searched as this one, which promises more: what is lost is as small a part as
+# its inverse, and the programs stay in numbers that a solver of floats can hold.
+_LARGEST_FACTOR = 1e6
 
 
 class RaySource(Protocol):
@@ -70,10 +73,12 @@ def source_of(privacy: PrivacyType, weights: Floats) -> RaySource:
     along = np.array_equal(first + 1, second) or np.array_equal(second + 1, first)
     rates = privacy.rate * privacy.space.pair_distances.floats
     if kind == "one distance":
-        return HighAndLow(weights, float(np.exp(rates[0])))
+        return HighAndLow(weights, float(np.exp(min(rates[0], np.log(_LARGEST_FACTOR)))))
     if kind == "tree" and along:
         return UpAndDown(weights, rates[np.argsort(np.minimum(first, second))])
-    return ByPrograms(weights, first, second, np.exp(rates), np.exp(-privacy.log_bounds))
+    factors = np.exp(np.minimum(rates, np.log(_LARGEST_FACTOR)))
+    near = np.exp(-np.minimum(privacy.log_bounds, np.log(_LARGEST_FACTOR)))
+    return ByPrograms(weights, first, second, factors, near)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,9 +247,15 @@ class ByPrograms:
     generator: np.random.Generator = field(default_factory=lambda: _generator())
 
     def start(self, wanted: Floats) -> Floats:
-        """A column around each secret, and those of a mechanism: with half the rate they sum to a constant."""
-        half = np.sqrt(self.near)
-        rows = np.concatenate([self.near, (half / half.sum(axis=1, keepdims=True)).T])
+        """A column around each secret, and those of two mechanisms: with half the rate they sum to a constant, and so
+        do columns that are higher, or lower, for one secret alone by what its neighbour allows. The last ones differ
+        wherever secrets do, however small ε is and however much alike secrets far away make the others.
+        """
+        half, n = np.sqrt(self.near), len(self.weights)
+        least = np.full(n, np.inf)
+        np.minimum.at(least, np.concatenate([self.first, self.second]), np.tile(self.factors, 2))
+        alone = 1 + np.diag(least - 1)
+        rows = np.concatenate([self.near, (half / half.sum(axis=1, keepdims=True)).T, alone, 1 / alone])
         return rows / (rows @ self.weights)[:, None]
 
     def beyond(self, measure: ColumnMeasure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:

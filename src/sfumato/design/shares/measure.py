@@ -16,8 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from sfumato.errors import NotConverged
 from sfumato.numbers import Floats, floats
 from sfumato.watch import Watch
+
+ALIKE = "columns are so much alike that a variance is beyond floats: take a larger epsilon, or fewer secrets"
+"""What is said where no mechanism that was found has a variance that floats can hold."""
 
 _FALL = 0.1  # of τ between two centres
 _CENTRED = 0.1  # A Newton step this short, relative to the masses, ends at a centre.
@@ -97,7 +101,10 @@ def _inverse(columns: Floats, masses: Floats) -> Floats:
     """
     inside = (columns * masses[:, None]).T @ columns
     inside[np.diag_indices_from(inside)] += _LEAST * np.trace(inside)
-    return floats(np.linalg.inv(inside))
+    try:
+        return floats(np.linalg.inv(inside))
+    except LinAlgError as error:
+        raise NotConverged(ALIKE) from error
 
 
 def _value(columns: Floats, wanted: Floats, masses: Floats) -> float:

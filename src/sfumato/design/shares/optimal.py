@@ -28,11 +28,12 @@ from sfumato.design.objectives import Objective, weighted
 from sfumato.design.result import Design
 from sfumato.design.shares.columns import Listed, RaySource, source_of
 from sfumato.design.shares.descent import descended
+from sfumato.design.shares.measure import ALIKE
 from sfumato.design.shares.relaxation import relaxed_bound
 from sfumato.design.shares.search import Found, fewest, polished, searched
-from sfumato.errors import InvalidChannel, InvalidInput, NotSupported
+from sfumato.errors import InvalidChannel, InvalidInput, NotConverged, NotSupported
 from sfumato.lp.cone.program import ColumnProgress
-from sfumato.measures.shares import Workload, float_variance, information, workload
+from sfumato.measures.shares import Workload, information, variance_beside_mean, workload
 from sfumato.numbers import Array, Floats, common_denominator, floats, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.watch import Watch
@@ -188,12 +189,14 @@ class _Task:
         """Value and bound where no list of rays decides; margins for rounding are taken."""
         likely, table = prior.float_weights, weights.astype(np.float64) / total
         mean = self.matrix @ likely
-        value = float_variance(information(likely, table), self.matrix)
-        if priors:
-            value = float(mean @ mean) + max(_tangents(table, self.matrix, likely, priors))
-        bound = relaxed_bound(self.privacy, likely, self.matrix, self.watch)
         squares = float(mean @ mean)
-        return Fraction(value * (1 + _FLOAT_ERROR)) - Fraction(squares), Fraction(bound) - Fraction(squares)
+        value = variance_beside_mean(likely, table, self.matrix)
+        if priors and np.isfinite(value):
+            value = max(_tangents(table, self.matrix, likely, priors))
+        if not np.isfinite(value):
+            raise NotConverged(ALIKE)
+        bound = relaxed_bound(self.privacy, likely, self.matrix, self.watch)
+        return Fraction(value + (value + squares) * _FLOAT_ERROR), max(Fraction(bound) - Fraction(squares), Fraction(0))
 
 
 _PROVENANCE = {"made by": "design", "method": "shares"}

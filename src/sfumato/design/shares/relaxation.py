@@ -20,7 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
 
 from sfumato.design.shares.columns import kind_of
 from sfumato.design.shares.descent import descended
@@ -32,7 +33,7 @@ _MOST_FORMS = 400  # Constraints of which all products are taken: those of the s
 _BARRIERS = (1e-1, 1e-2, 1e-3, 1e-4)  # parts of the logarithm of det H that count, one after the other
 _STEPS = 6000  # of L-BFGS, for each of them
 _MARGIN = 1e-7  # of the value: eigenvalues of H are good to 1e-13 of the largest, their roots to 3e-7 of its root
-_TRIES = 40  # of a start
+_TRIES = 40  # of what all other products begin with
 _DEFINITE = 1e-13  # of the largest eigenvalue is the least that is told from 0
 
 
@@ -74,59 +75,102 @@ class Relaxation:
 
 
 def relaxed_bound(privacy: PrivacyType, weights: Floats, wanted: Floats, watch: Watch) -> float:
-    """A number below tr(A W⁻¹ Aᵀ) for every mechanism of a type at the distribution with these weights."""
-    relaxation = _relaxation(privacy, weights, wanted)
-    reach = 1 / (np.exp(-privacy.log_bounds) @ weights)
-    point, best = _start(relaxation, reach), -np.inf
-    for barrier in _BARRIERS:
-        point, bound = _climbed(relaxation, point, barrier, watch)
-        best = max(best, bound)
-        if watch.over:
-            break
+    """A number below tr(A W⁻¹ Aᵀ) for every mechanism of a type at the distribution with these weights.
+
+    Never below that of a survey in which everybody tells the truth, which W ⪯ diag(p)⁻¹ gives without any search: what
+    there is where floats hold no definite H, as for distances of a thousand times 1/ε.
+    """
+    best = float(weights @ (wanted**2).sum(axis=0)) * (1 - _MARGIN)
+    with np.errstate(all="ignore"):  # what is not finite is looked for, and is no start
+        relaxation, point = _lifted(privacy, weights, wanted) or _chained(privacy, weights, wanted)
+        if not _parts_of_value(relaxation, *relaxation.parts(point))[0] > 0:
+            return best
+        for barrier in _BARRIERS:
+            point, bound = _climbed(relaxation, point, barrier, watch)
+            best = max(best, bound)
+            if watch.over:
+                break
     return best
 
 
-def _relaxation(privacy: PrivacyType, weights: Floats, wanted: Floats) -> Relaxation:
-    n, (first, second) = len(weights), privacy.space.pairs
-    factors = np.exp(privacy.rate * privacy.space.pair_distances.floats)
-    if kind_of(privacy) == "one distance":
-        below = np.hstack([np.eye(n), -np.ones((n, 1))])
-        above = np.hstack([-np.eye(n), np.full((n, 1), factors[0])])
-        return Relaxation(np.vstack([below, above]), weights, wanted, True)
-    near = np.argsort(factors, kind="stable")[: _MOST_FORMS // 2]
-    forms = np.zeros((2 * len(near), n))
-    rows = np.arange(len(near))
-    for start, (x, z) in enumerate(((first, second), (second, first))):
-        forms[start * len(near) + rows, z[near]] = factors[near]
-        forms[start * len(near) + rows, x[near]] = -1.0
-    return Relaxation(forms / np.abs(forms).max(axis=1, keepdims=True), weights, wanted, False)
+def _lifted(privacy: PrivacyType, weights: Floats, wanted: Floats) -> tuple[Relaxation, Floats] | None:
+    """Where all distances are one: the lift, and prices and products for which H is definite.
 
-
-def _start(relaxation: Relaxation, reach: Floats) -> Floats:
-    """Prices and logarithms of products for which H is definite.
-
-    For a lift, the products (r_x − c)(f c − r_x), equally, are enough. Elsewhere r_x ≥ 0 and c_x p·r − r_x ≥ 0 follow
-    from the forms, with c_x = 1 / Σ_z p_z e^{−εd(x, z)}, so they are sums of these with coefficients that are not
-    negative. Their products, added up over x, make H the identity for m = c; all others begin with a little.
+    With λ_x ≥ p_x, a = (1 + f)/2 and r_x = a c + s_x, H is Σ λ_x s_x² + M (p·s + a c)² − Σ λ_x (f − 1)²c²/4. The first
+    sum is at least (p·s)², so that the first two are at least a²c² M/(1 + M), which is a²c² − fc²/4 for the M below;
+    and Σ λ_x ≤ 1 + 2f/(f − 1)² leaves the rest at most a²c² − fc²/2.
     """
-    n, forms, chosen = relaxation.size, relaxation.forms, relaxation.products
-    table = np.zeros((len(forms), len(forms)))
-    if relaxation.lifted:
-        table[chosen] = 1.0
-        prices = relaxation.weights * n * (2 + np.abs(forms).max()) ** 2
-    else:
-        above = [nnls(forms.T, unit)[0] for unit in np.eye(n)]
-        below = [nnls(forms.T, c * relaxation.weights - unit)[0] for c, unit in zip(reach, np.eye(n), strict=True)]
-        both = np.array(above).T @ np.array(below)
-        table, prices = (both + both.T) / 2, reach
+    if kind_of(privacy) != "one distance":
+        return None
+    n, factor = len(weights), np.exp(privacy.rate * privacy.space.pair_distances.floats)[0]
+    below = np.hstack([np.eye(n), -np.ones((n, 1))])
+    above = np.hstack([-np.eye(n), np.full((n, 1), factor)])
+    least = (1.0 if factor < 3 else 2 * factor / (factor - 1) ** 2) / n
+    prices = weights * ((1 + factor) ** 2 / factor - 1)
+    products = 2 * np.maximum(weights, least)  # a product of two different forms stands in the table twice, by halves
+    relaxation = Relaxation(np.vstack([below, above]), weights, wanted, True)
+    return relaxation, _scaled(prices, np.log(products))
+
+
+def _chained(privacy: PrivacyType, weights: Floats, wanted: Floats) -> tuple[Relaxation, Floats]:
+    """Elsewhere: the forms of the shortest pairs, and prices and products for which H is definite.
+
+    Along chains of these pairs, of length D, r_x ≥ 0 and c_x p·r − r_x ≥ 0 follow with c_x = 1 / Σ_z p_z e^{−εD(x, z)},
+    as sums of forms with coefficients that are not negative. Their products, added up over x, make H the identity for
+    m = c; all others begin with a little.
+    """
+    n, (first, second) = len(weights), privacy.space.pairs
+    rates = privacy.rate * privacy.space.pair_distances.floats
+    near = _connecting(n, first, second, rates)
+    first, second, rates = first[near], second[near], rates[near]
+    ends, starts = np.concatenate([first, second]), np.concatenate([second, first])
+    both, rows = np.tile(rates, 2), np.arange(2 * len(near))
+    forms = np.zeros((len(rows), n))
+    # e^{εd} r_z − r_x, divided by its larger coefficient
+    forms[rows, starts] = 1.0
+    forms[rows, ends] = -np.exp(-both)
+    relaxation = Relaxation(forms, weights, wanted, False)
+    number = np.zeros((n, n), dtype=np.int64)
+    number[ends, starts] = rows
+    above, below, reach = np.zeros((n, len(rows))), np.zeros((n, len(rows))), np.zeros(n)
+    far, before = shortest_path(csr_array((both, (ends, starts)), shape=(n, n)), return_predecessors=True)
+    for x in range(n):
+        nearest = int(np.argmin(np.where(np.arange(n) == x, np.inf, far[x])))
+        down, up, rate = number[x, nearest], number[nearest, x], far[x, nearest]
+        above[x, up], above[x, down] = 1 / -np.expm1(-2 * rate), np.exp(-rate) / -np.expm1(-2 * rate)
+        shares = weights * np.exp(-far[x])
+        reach[x] = 1 / shares.sum()
+        carried = shares.copy()  # Σ p_z e^{−εD(x, z)} over all z that are reached through a secret
+        for z in np.argsort(-far[x], kind="stable")[:-1]:
+            link, back = number[before[x, z], z], before[x, z]
+            below[x, link] = reach[x] * carried[z] * np.exp(far[x, z])
+            carried[back] += carried[z]
+    if not (np.isfinite(reach).all() and np.isfinite(below).all()):
+        return relaxation, np.full(n + len(relaxation.products[0]), np.nan)
+    table = above.T @ below
+    table = table + table.T
+    table[np.diag_indices_from(table)] /= 2
     few = table.max()
     for _ in range(_TRIES):
         few /= 4
-        point = np.concatenate([n * prices, np.log(np.maximum(table, few)[chosen])])
+        point = _scaled(reach, np.log(np.maximum(table, few)[relaxation.products]))
         if _parts_of_value(relaxation, *relaxation.parts(point))[0] > 0:
             break
+    return relaxation, point
+
+
+def _connecting(n: int, first: Array, second: Array, rates: Floats) -> Array:
+    """The pairs of a tree of least length, so that there are chains everywhere, and the shortest others."""
+    tree = minimum_spanning_tree(csr_array((rates, (first, second)), shape=(n, n))).tocoo()
+    chosen = np.isin(first * n + second, tree.row.astype(np.int64) * n + tree.col)
+    order = np.lexsort((rates, ~chosen))
+    return np.asarray(order[: max(n - 1, _MOST_FORMS // 2)])
+
+
+def _scaled(prices: Floats, logs: Floats) -> Floats:
+    """A point from prices and logarithms of products, of prices with sum one."""
     scale = prices.sum()
-    return np.concatenate([n * prices / scale, point[n:] - np.log(scale)])
+    return np.concatenate([len(prices) * prices / scale, logs - np.log(scale)])
 
 
 def _parts_of_value(relaxation: Relaxation, prices: Floats, products: Floats) -> tuple[float, Floats, float, Floats]:
