@@ -53,7 +53,7 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         for name, (mechanism, limit) in mechanisms().items():
             path = Path(folder) / "mechanism.sfm"
-            sf.save(mechanism, path)
+            sf.save(mechanism, path, overwrite=True)
             done = subprocess.run([NODE, SPEED, path], capture_output=True, check=True, text=True)
             found = json.loads(done.stdout)
             assert found["outcome"] == "proved"

@@ -150,7 +150,7 @@ print(json.dumps({"rows": done.rows, "clock": perf_counter() - clock, "processor
 def large_file(rows: int, folder: Path, *, keyed: bool) -> None:
     labels = list(range(SIDE * SIDE))
     city = mechanism(labels)
-    sf.save(city, folder / "city.sfm")
+    sf.save(city, folder / "city.sfm", overwrite=True)
     source, target = folder / "in.parquet", folder / "out.parquet"
     with pq.ParquetWriter(source, people(1, 0, None).schema) as writer:
         for first in range(0, rows, CHUNK):

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import InvalidInput
-from sfumato.files import write_whole
+from sfumato.files import DRAWN, Kind, place_for, write_whole
+
+NOTE = Kind("a note", lambda data: not data.startswith(b"person,"))
 
 
 def interrupted() -> bytes:
@@ -20,7 +22,7 @@ def refused(*_: object) -> None:
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     target = tmp_path / "note.txt"
     target.write_bytes(b"old and longer")
-    assert write_whole(target, lambda: b"new") == b"new"
+    assert write_whole(target, lambda: b"new", NOTE, overwrite=True) == b"new"
     assert target.read_bytes() == b"new"
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
 
@@ -31,16 +33,54 @@ def test_what_ends_early_leaves_the_old_file_and_nothing_beside_it(
     target = tmp_path / "note.txt"
     target.write_bytes(b"old")
     with pytest.raises(KeyboardInterrupt):
-        write_whole(target, interrupted)
+        write_whole(target, interrupted, NOTE, overwrite=True)
     monkeypatch.setattr(os, "replace", refused)
     with pytest.raises(OSError, match="no room"):
-        write_whole(target, lambda: b"new")
+        write_whole(target, lambda: b"new", NOTE, overwrite=True)
     assert target.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
 
 
 def test_nothing_is_computed_for_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no folder"):
-        write_whole(tmp_path / "missing" / "note.txt", interrupted)
+        write_whole(tmp_path / "missing" / "note.txt", interrupted, NOTE)
     with pytest.raises(InvalidInput, match="it is a folder"):
-        write_whole(tmp_path, interrupted)
+        write_whole(tmp_path, interrupted, NOTE)
+
+
+def test_nothing_is_replaced_unasked_and_what_is_of_another_kind_never_is(tmp_path: Path) -> None:
+    note, people, link, pipe = (tmp_path / name for name in ("note.txt", "people.csv", "link.txt", "pipe.txt"))
+    note.write_bytes(b"a note")
+    people.write_bytes(b"person,home\n")
+    link.symlink_to(tmp_path / "nowhere.txt")
+    os.mkfifo(pipe)
+    with pytest.raises(InvalidInput, match="is already there: overwrite=True replaces it"):
+        write_whole(note, interrupted, NOTE)
+    for wrong in (people, link, pipe):
+        for overwrite in (False, True):
+            with pytest.raises(InvalidInput, match="is not a note, and is not replaced: name another file"):
+                write_whole(wrong, interrupted, NOTE, overwrite=overwrite)
+    assert place_for(note, NOTE, overwrite=True) == note
+    assert place_for(tmp_path / "new.txt", NOTE, overwrite=False) == tmp_path / "new.txt"
+
+
+def test_what_appears_while_a_file_is_made_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "note.txt"
+
+    def meanwhile() -> bytes:
+        target.write_bytes(b"theirs")
+        return b"ours"
+
+    with pytest.raises(InvalidInput, match="appeared meanwhile"):
+        write_whole(target, meanwhile, NOTE)
+    assert target.read_bytes() == b"theirs"
+
+
+def test_pages_are_known_by_what_they_say_at_their_beginning_or_end() -> None:
+    for ours in (
+        b'<meta name="generator" content="sfumato">',
+        b'"meta":{"generator":"sfumato"}',
+        b"tEXtSoftware\0sfumato",
+    ):
+        assert DRAWN.known(b"..." + ours)
+    assert not DRAWN.known(b"<html>notes on sfumato</html>")

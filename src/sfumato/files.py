@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from sfumato.arguments import file_path, quoted
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, keyword
 
 fcntl: Any
 try:
@@ -52,18 +54,71 @@ def writable(path: str | PathLike[str]) -> Path:
     return target
 
 
-def write_whole(path: str | PathLike[str], content: Callable[[], bytes]) -> bytes:
+@dataclass(frozen=True)
+class Kind:
+    """What a file that is written is called, and how the ends of an old one show that it is such a file too."""
+
+    name: str
+    known: Callable[[bytes], bool]
+
+
+GENERATOR = "sfumato"
+"""The name by which pages and figures say what has made them."""
+
+_SIGNATURE = re.compile(
+    rb'name="generator" content="sfumato"|"generator":\s?"sfumato"|Software\0sfumato|'
+    rb"<!-- made by sfumato -->|% made by sfumato"
+)
+
+DRAWN = Kind("a page or figure of sfumato", lambda data: _SIGNATURE.search(data) is not None)
+"""Pages and figures in every format: each has a place for the name of the program that made it."""
+
+
+def place_for(path: str | PathLike[str], kind: Kind, *, overwrite: bool) -> Path:
+    """Where a file of a kind is written, looked at before any work is done.
+
+    Nothing is replaced unless that was asked for, and what is not of that kind never is: it may be all the data that
+    somebody has.
+    """
+    target = writable(path)
+    if not os.path.lexists(target):
+        return target
+    try:
+        same = target.is_file() and kind.known(_ends(target))
+    except OSError:  # what cannot be read is not known to be ours
+        same = False
+    if not same:
+        raise InvalidInput(f"{quoted(target)} is there and is not {kind.name}, and is not replaced: name another file")
+    if not overwrite:
+        raise InvalidInput(f"{quoted(target)} is already there: {keyword('overwrite', True)} replaces it")
+    return target
+
+
+def _ends(file: Path) -> bytes:
+    """The beginning and the end of a file of any size."""
+    with file.open("rb") as opened:
+        first = opened.read(_END)
+        opened.seek(max(0, file.stat().st_size - _END))
+        return first + opened.read(_END)
+
+
+_END = 1 << 16  # bytes: pages say at their beginning what has made them, other formats at the end
+
+
+def write_whole(
+    path: str | PathLike[str], content: Callable[[], bytes], kind: Kind, *, overwrite: bool = False
+) -> bytes:  # fmt: skip
     """Write what ``content`` returns beside the file, move it there, and return it; an old file stays until then.
 
-    The folder is looked for first, so that nothing is computed in vain.
+    The place is looked at first, as by :func:`place_for`, so that nothing is computed in vain.
 
     Examples
     --------
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(f"{folder}/note.txt", lambda: b"whole")
+    ...     write_whole(f"{folder}/note.txt", lambda: b"whole", Kind("a note", lambda data: True))
     b'whole'
     """
-    target = writable(path)
+    target = place_for(path, kind, overwrite=overwrite)
     data = content()
     try:
         part = PartialFile(target)
@@ -73,7 +128,7 @@ def write_whole(path: str | PathLike[str], content: Callable[[], bytes]) -> byte
         with open(part.handle, "wb", closefd=False) as file:
             file.write(data)
         part.settle()
-        part.place(overwrite=True)
+        part.place(overwrite=overwrite)
     return data
 
 
@@ -128,7 +183,7 @@ class PartialFile:
                 os.link(self.temporary, self.target)  # unlike a renaming, this never replaces what has appeared there
             except OSError:  # something is there, or the file system has no links
                 if os.path.lexists(self.target):
-                    raise InvalidInput(f"{self.target} has appeared meanwhile: nothing was written") from None
+                    raise InvalidInput(f"{quoted(self.target)} has appeared meanwhile: nothing was written") from None
                 os.replace(self.temporary, self.target)
         with suppress(OSError):  # where folders cannot be opened, the name reaches the disk when it does
             folder = os.open(self.target.parent, os.O_RDONLY)

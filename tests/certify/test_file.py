@@ -56,7 +56,7 @@ def test_what_is_saved_is_what_is_loaded(
     assert loaded.privacy.epsilon == privacy.epsilon
     assert loaded.privacy.alpha == privacy.alpha
     assert np.array_equal(loaded.privacy.space.distances.floats, privacy.space.distances.floats) or n > 8
-    assert sf.save(loaded, path) == digest
+    assert sf.save(loaded, path, overwrite=True) == digest
 
 
 @given(exact_private_channels())
@@ -266,15 +266,16 @@ def test_arbitrary_bytes(data: bytes) -> None:
 
 def test_a_file_appears_whole_or_not_at_all(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "kept.sfm"
-    target.write_bytes(b"before")
+    before = file.read_bytes()
+    target.write_bytes(before)
 
     def full_disk(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(OSError, match="space"):
-        sf.save(small(), target)
-    assert target.read_bytes() == b"before"
+        sf.save(small(), target, overwrite=True)
+    assert target.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["kept.sfm"]
 
 
@@ -308,7 +309,7 @@ def test_columns_that_fade_are_listed_by_their_support(tmp_path: Path) -> None:
     fading = sf.prove(noise.weights, sf.PrivacyType(sf.line(len(noise.weights)), epsilon=10))
     for made in (noise, fading):
         path = tmp_path / "m.sfm"
-        digest = sf.save(made, path)
+        digest = sf.save(made, path, overwrite=True)
         found, n = listed(path), len(made.weights)
         assert {"run_starts", "run_lengths"} <= found.keys() and found["weights"] < made.weights.size / 2
         again = sf.load(path)

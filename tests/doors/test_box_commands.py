@@ -202,7 +202,7 @@ def test_what_has_no_time_or_is_interrupted_is_proved_all_the_same(
         return best(*terms, progress=tell, **more)
 
     monkeypatch.setattr(designs, "best_of", interrupting)
-    ended = sfumato("design", "way.toml", "--tolerance", "0.0001", "--json")
+    ended = sfumato("design", "way.toml", "--tolerance", "0.0001", "--overwrite", "--json")
     assert ended.exit_code == 0, ended.output
     assert json.loads(ended.stdout)["ended"] == "interrupted"
     assert sfumato("verify", "way.sfm").exit_code == 0

@@ -112,7 +112,7 @@ def test_a_design_as_a_record(folder: Path) -> None:
 def test_options_come_before_the_spec(folder: Path) -> None:
     Path("survey.toml").write_text(SURVEY + "[solve]\nsolver = 'highs'\ntolerance = 0.5\n")
     assert json.loads(sfumato("design", "survey.toml", "--json").stdout)["method"] == "HiGHS"
-    other = sfumato("design", "survey.toml", "--solver", "interior", "--tolerance", "1e-6", "--json")
+    other = sfumato("design", "survey.toml", "--solver", "interior", "--tolerance", "1e-6", "--overwrite", "--json")
     record = json.loads(other.stdout)
     assert record["method"].startswith("block interior point")
     assert record["gap"] <= 1e-6
@@ -140,7 +140,7 @@ def test_objectives(folder: Path) -> None:
 def test_outputs_are_some_of_the_actions(folder: Path) -> None:
     Path("few.toml").write_text(SURVEY + "[loss]\noutputs = ['never', 'always']\n")
     assert "outputs  2 of 2 actions, for 4 secrets" in sfumato("design", "few.toml").stdout
-    loss = json.loads(sfumato("design", "few.toml", "--json").stdout)["loss"]
+    loss = json.loads(sfumato("design", "few.toml", "--overwrite", "--json").stdout)["loss"]
     at_that = json.loads(sfumato("curve", "few.toml", "--epsilons", "0.6931", "--json").stdout)
     assert at_that["loss"] == pytest.approx(loss, rel=1e-3)
 
@@ -191,7 +191,9 @@ def test_refusals_are_one_line_and_leave_nothing(folder: Path, failing: Failing)
     Path("open.toml").write_text(SURVEY.split("[privacy]")[0])
     assert "open.toml: table [privacy] is missing" in failing("design", "open.toml")[1]
     assert "no folder nowhere" in failing("design", "survey.toml", "-o", "nowhere/best.sfm")[1]
-    assert "is the spec itself" in failing("design", "survey.toml", "-o", "./survey.toml")[1]
+    assert (
+        "survey.toml is there and is not a mechanism file" in failing("design", "survey.toml", "-o", "./survey.toml")[1]
+    )
     assert "it is a folder" in failing("design", "survey.toml", "-o", str(folder))[1]
     assert "solver 'magic'; supported: auto" in failing("design", "survey.toml", "--solver", "magic")[1]
     assert "must be a finite number above 0, found -1" in failing("design", "survey.toml", "--tolerance", "-1")[1]
@@ -399,7 +401,7 @@ def test_delta_makes_a_design_under_events(folder: Path) -> None:
     (folder / "events.toml").write_text(SURVEY.replace("alpha = 0.5", "alpha = 0.5\ndelta = 0.1"))
     made = sfumato("design", "events.toml")
     assert made.exit_code == 0 and "(ln 2, 1/10)-privacy: every event, for 6 ordered pairs" in made.stdout
-    record = json.loads(sfumato("design", "events.toml", "--json").stdout)
+    record = json.loads(sfumato("design", "events.toml", "--overwrite", "--json").stdout)
     assert record["promise"] == {"events": "(ln 2, 1/10)-privacy", "pairs": "6"} and record["gap"] == 0
     everyone = SURVEY.replace("alpha = 0.5", 'alpha = 0.5\ndelta = 0.1\nneighbours = "all"')
     (folder / "all.toml").write_text(everyone)

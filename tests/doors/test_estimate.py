@@ -169,7 +169,7 @@ def test_the_curve_of_a_known_mechanism_and_of_a_spec(folder: Path) -> None:
         sf.Prior.uniform(sf.line(3)), sf.losses.absolute(sf.line(3)), sf.PrivacyType(sf.line(3), alpha="1/2")
     )
     sf.save(best.mechanism, folder / "best.sfm")
-    lost = sfumato("plan", f"{folder}/best.sfm", "--error", "0.05", "--figure", str(page))
+    lost = sfumato("plan", f"{folder}/best.sfm", "--error", "0.05", "--figure", str(page), "--overwrite")
     assert lost.returncode == 2 and "give the spec that it was designed from" in lost.stderr
 
 

@@ -151,8 +151,9 @@ def test_refusals_say_what_to_do_and_write_nothing(folder: Path, arguments: Any,
 
 def test_a_file_that_is_there_stays(folder: Path) -> None:
     (folder / "hidden.html").write_text("mine")
-    with pytest.raises(InvalidInput, match=r"hidden\.html is already there: --overwrite"):
-        hide("--hide", "1 km", *QUICK)
+    for more in ((), ("--overwrite",)):
+        with pytest.raises(InvalidInput, match=r"hidden\.html is there and is not a page or figure of sfumato"):
+            hide("--hide", "1 km", *QUICK, *more)
     assert (folder / "hidden.html").read_text() == "mine" and not (folder / "hidden.csv").exists()
 
 

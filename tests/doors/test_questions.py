@@ -46,7 +46,7 @@ def asked(kind: str, answers: str, *options: str) -> tuple[dict[str, Any], str]:
     tables = {name: dict(getattr(spec, name)) for name in ("space", "privacy", "prior", "loss", "objective")}
     tables = {name: {k: v for k, v in table.items() if v is not None} for name, table in tables.items()}
     quick = ["--time-limit", "0"] if kind == "coordinates" else []
-    design = sfumato("design", "made.toml", "--tolerance", "0.5", "--json", *quick)
+    design = sfumato("design", "made.toml", "--tolerance", "0.5", "--overwrite", "--json", *quick)
     assert design.exit_code == 0, design.output
     return tables | {"design": json.loads(design.stdout)}, done.output
 

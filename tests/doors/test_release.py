@@ -148,7 +148,7 @@ def test_a_promise_about_events_is_said_and_charged_as_one(folder: Path) -> None
     space = sf.discrete(["a", "b", "c"])
     under = sf.predicates.epsilon_delta(epsilon=5, delta="1/2")
     best = sf.design(sf.Prior.uniform(space), sf.losses.bin(space), None, under=under)
-    sf.save(best.mechanism, folder / "m.sfm")
+    sf.save(best.mechanism, folder / "m.sfm", overwrite=True)
     Ledger(folder / "spent.ledger", limit=9)
     terms = ("--column", "home", "--ledger", folder / "spent.ledger", "--dataset", "people")
     status, shown, _ = inside("release", folder / "m.sfm", folder / "in.csv", folder / "no.csv", *terms)
@@ -173,7 +173,7 @@ def test_errors_name_options_not_arguments(folder: Path) -> None:
 
 def test_coordinates_from_the_command_line(folder: Path) -> None:
     places = sf.geo([(48.8566, 2.3522), (51.5074, -0.1278)], labels=["Paris", "London"])
-    sf.save(sf.exponential(sf.PrivacyType(places, epsilon="1/100")), folder / "m.sfm")
+    sf.save(sf.exponential(sf.PrivacyType(places, epsilon="1/100")), folder / "m.sfm", overwrite=True)
     table = pa.table({"lat": [48.8, 52.0], "lon": [2.3, 13.0], "k": [1, 2]})
     pq.write_table(table, folder / "in.parquet")
     arguments = (
@@ -196,10 +196,10 @@ def test_coordinates_from_the_command_line(folder: Path) -> None:
     assert status == 0 and "1 released, 1 left out" in shown and "column   lat, lon" in shown
     assert pq.read_table(folder / "out.parquet").column_names == ["city", "k"]
     city = sf.grid(2, 2)
-    sf.save(sf.exponential(sf.PrivacyType(city, epsilon=1)), folder / "m.sfm")
+    sf.save(sf.exponential(sf.PrivacyType(city, epsilon=1)), folder / "m.sfm", overwrite=True)
     (folder / "in.csv").write_text("x,y\n0.2,1.1\n")
     assert inside("release", folder / "m.sfm", folder / "in.csv", folder / "o.csv", "--x", "x", "--y", "y")[0] == 0
-    sf.save(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2")), folder / "m.sfm")
+    sf.save(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2")), folder / "m.sfm", overwrite=True)
     assert inside("release", folder / "m.sfm", folder / "in.csv", folder / "p.csv", "--x", "y")[0] == 0
     assert (folder / "p.csv").read_text() in {f"x,y\n0.2,{n}\n" for n in range(3)}
 

@@ -45,7 +45,7 @@ def test_a_mechanism_is_judged(spec: Path, tmp_path: Path) -> None:
     assert Fraction(said["gap"]) > 0
     line = tmp_path / "line.toml"
     line.write_text('[space]\nkind = "line"\nn = 4\n[privacy]\nalpha = "1/2"\n[loss]\nkind = "absolute"\n')
-    sf.save(sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2")), path)
+    sf.save(sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2")), path, overwrite=True)
     result = RUN.invoke(app, ["universal", str(line), "-m", str(path)])
     assert result.exit_code == 0, result.output
     assert "holds" in result.output

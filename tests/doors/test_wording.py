@@ -84,7 +84,7 @@ def test_columns_of_coordinates_are_named_at_both_doors(tmp_path: Path) -> None:
          "longitude, --lat and --lon"),
     ):  # fmt: skip
         mechanism = noise(sf.PrivacyType(space, epsilon=1), parts=1)
-        sf.save(mechanism, files[0])
+        sf.save(mechanism, files[0], overwrite=True)
         with pytest.raises(sf.errors.SfumatoError, match=python):
             sf.release_file(mechanism, *files[1:], given)
         told = str(CliRunner().invoke(app, ["release", *files, *options]).exception)

@@ -62,7 +62,7 @@ def test_another_question_is_answered_anew_and_another_mechanism_refused(tmp_pat
     assert "which the spec names" not in edited.why and edited.mechanism.proof.digest != done.mechanism.proof.digest
     other = sf.hide(table(), "3 km", **quick)
     fresh = tmp_path / "b.toml"
-    other.save(tmp_path / "b.sfm")
+    other.save(tmp_path / "b.sfm", overwrite=True)
     with pytest.raises(InvalidFile, match="is not the mechanism that"):
         sf.hide(source, spec=read_spec(fresh), output=tmp_path / "d.csv")
 

@@ -66,7 +66,7 @@ def test_the_page_counts_what_the_corrections_list(key: str, same: int, differen
 def test_the_command_says_how_many_differ(tmp_path: Path) -> None:
     words = ["paper", "C.example3", "--all", "-o", str(tmp_path / "all.html")]
     assert "2 of 4 printed numbers differ (in C.example3)" in CliRunner().invoke(app, words).stdout
-    told = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    told = json.loads(CliRunner().invoke(app, [*words, "--overwrite", "--json"]).stdout)
     assert (told["items"], told["printed"], told["different"], told["differ"]) == (1, 4, 2, ["C.example3"])
 
 

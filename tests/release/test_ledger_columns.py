@@ -150,7 +150,7 @@ def test_a_mechanism_file_has_the_metric_it_was_saved_with(ledger: Ledger, tmp_p
     for k, space in enumerate((sf.line(4, step="1/3"), sf.grid(2, 3), sf.points([[0, 0], [1, 2], [3.5, 1]]),
                                sf.graph([("a", "b", 1), ("b", "c", "3/2"), ("a", "c", 9)]))):  # fmt: skip
         mechanism = sf.exponential(sf.PrivacyType(space, epsilon=1))
-        sf.save(mechanism, tmp_path / "m.sfm")
+        sf.save(mechanism, tmp_path / "m.sfm", overwrite=True)
         for made in (mechanism, sf.load(tmp_path / "m.sfm")):
             ledger.charge(dataset="d", column=f"column {k}", mechanism=made)
         assert len({entry.metric for entry in ledger.entries()}) == k + 1

@@ -149,9 +149,9 @@ def test_what_was_released_is_drawn(tmp_path: Path) -> None:
     assert "What 4 releases told." in done.page.read_text()
     assert sorted(done.facts.released[1].tolist()) == [1, 1, 2]
     with pytest.raises(InvalidInput, match="is no output of the mechanism"):
-        report(mechanism, tmp_path / "noise.html", released=[(0.123, 0)])
+        report(mechanism, tmp_path / "other.html", released=[(0.123, 0)])
     with pytest.raises(InvalidInput, match="one output or more"):
-        report(mechanism, tmp_path / "noise.html", released=[])
+        report(mechanism, tmp_path / "other.html", released=[])
 
 
 def test_noise_on_the_earth_says_where_lengths_are_measured(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class Closed(HTMLParser):
 
 
 def written(subject: object, tmp_path: Path, **told: object) -> str:
-    found = report(subject, tmp_path / "report.html", **told)
+    found = report(subject, tmp_path / "report.html", overwrite=True, **told)
     assert isinstance(found.facts, BoxFacts)
     text = found.page.read_text()
     assert Closed(text).open == []
@@ -95,7 +95,7 @@ def test_a_table_of_places_says_what_it_does_not_promise(tmp_path: Path) -> None
     text = report(sf.planar_laplace(sf.PrivacyType(places, epsilon=1)), tmp_path / "report.html").page.read_text()
     assert "The promise is about the 4 listed places, not about points between them." in text
     line = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
-    assert "not about points between them" not in report(line, tmp_path / "report.html").page.read_text()
+    assert "not about points between them" not in report(line, tmp_path / "other.html").page.read_text()
 
 
 def test_a_point_with_too_many_coordinates_is_refused_and_nothing_is_written(tmp_path: Path) -> None:

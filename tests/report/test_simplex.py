@@ -313,20 +313,22 @@ def test_a_page_needs_nothing_but_itself(tmp_path: Path) -> None:
 def test_json_is_read_back(tmp_path: Path) -> None:
     drawing = simplex(LINE, GEOMETRIC)
     again = plotly.io.from_json(write(drawing, tmp_path / "figure.json").read_text())
+    drawing.update_layout(meta={"generator": "sfumato"})
     assert again.to_dict() == drawing.to_dict()
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "figure.json"
-    target.write_text("before")
+    write(canvas(), target)
+    before = target.read_text()
 
     def fail(*_: Any) -> None:
         raise OSError("no space left")
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="no space"):
-        write(canvas(), target)
-    assert target.read_text() == "before" and os.listdir(tmp_path) == ["figure.json"]
+        write(canvas(), target, overwrite=True)
+    assert target.read_text() == before and os.listdir(tmp_path) == ["figure.json"]
 
 
 def test_files_are_as_readable_as_others(tmp_path: Path) -> None:
@@ -361,7 +363,8 @@ def test_pictures_need_the_extra_and_a_browser(ending: str, tmp_path: Path, monk
         write(canvas(), target)
     assert os.listdir(tmp_path) == []
     monkeypatch.setattr(go.Figure, "to_image", lambda _, **how: f"{how['format']} {how['scale']}".encode())
-    assert write(canvas(), target).read_text() == f"{ending} {2 if ending == 'png' else 1}"
+    picture = f"{ending} {2 if ending == 'png' else 1}".encode()
+    assert write(canvas(), target).read_bytes() == style.signed(picture, ending)
 
 
 def test_a_picture_has_no_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 
-from sfumato.arguments import file_path, quoted
+from sfumato.arguments import file_path, flag, quoted
 from sfumato.certify import kernel
 from sfumato.certify.certificate import Certifiable, Certificate, Section, certificate_of, index_section
 from sfumato.certify.label_json import label_from_json
 from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism, SharesClaim
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidFile, InvalidInput, expect
-from sfumato.files import write_whole
+from sfumato.files import Kind, write_whole
 from sfumato.losses.loss import Loss
 from sfumato.measures.shares import named_again
 from sfumato.numbers import Array, nearest_float
@@ -50,11 +50,19 @@ _FEWEST_WEIGHTS = 1000  # A table of fewer is written as it is.
 _ZLIB_HEADER = b"\x78\x01"  # A zlib stream begins so: deflate with a window of 32 KiB, no dictionary.
 
 
-def save(mechanism: Mechanism | Certifiable, path: str | PathLike[str]) -> str:
-    """Write a mechanism atomically; returns the SHA-256 that ends the file."""
+MECHANISM = Kind("a mechanism file", lambda data: data.startswith(kernel.MAGIC))
+"""What :func:`save` writes."""
+
+
+def save(mechanism: Mechanism | Certifiable, path: str | PathLike[str], *, overwrite: bool = False) -> str:
+    """Write a mechanism atomically; returns the SHA-256 that ends the file.
+
+    A mechanism file that is already there is replaced with ``overwrite``, any other file never.
+    """
     if not isinstance(mechanism, Certifiable):
         mechanism = expect(mechanism, Mechanism, "what is saved", "a Repair has one as .mechanism, prove() makes one")
-    return write_whole(path, lambda: to_bytes(certificate_of(mechanism)))[-32:].hex()
+    overwrite = flag(overwrite, "overwrite")
+    return write_whole(path, lambda: to_bytes(certificate_of(mechanism)), MECHANISM, overwrite=overwrite)[-32:].hex()
 
 
 def to_bytes(written: Certificate) -> bytes:

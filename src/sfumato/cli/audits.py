@@ -10,10 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import kernel, load, save
+from sfumato.certify.file import MECHANISM
 from sfumato.channels import Channel, Prior
 from sfumato.cli.designs import listed_secrets
 from sfumato.cli.options import (
     AsJson,
+    Overwrite,
     answer,
     loss_from_text,
     prior_from_text,
@@ -24,7 +26,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.progress import line, until_asked
 from sfumato.errors import InvalidInput, NotSupported, counted
-from sfumato.files import writable
+from sfumato.files import place_for
 from sfumato.losses import Loss
 from sfumato.numbers import as_written, at_most, told_apart
 from sfumato.privacy import PrivacyType
@@ -84,6 +86,7 @@ def audit(
     tolerance: Annotated[str, typer.Option(help="How far from 1 the sum of a row may be.")] = "0.001",
     exact: Annotated[bool, typer.Option("--exact", help="Numbers are exact as written, not rounded.")] = False,
     time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds for the best mechanism.")] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Is a matrix private, at which ε, which pair breaks it, how far is it from the best?
@@ -93,7 +96,7 @@ def audit(
     digit, a double to its rounding; whole numbers and fractions are exact, and with --exact all are. Without a space
     all secrets are equally far apart: local differential privacy.
     """
-    place = None if repair is None else writable(repair)
+    place = None if repair is None else place_for(repair, MECHANISM, overwrite=overwrite)
     if sum(given is not None for given in (space, spec, distances)) > 1:
         raise InvalidInput("--space, --spec and --distances say the same thing: give one")
     with until_asked("the best mechanism so far") as ending, line(f"reading {file}") as say:
@@ -109,7 +112,7 @@ def audit(
         )  # fmt: skip
     if not as_json:
         typer.echo("\n".join(_lines(file, result, origin, terms)))
-    repair_record, lines = ({}, []) if place is None else _repaired(result, place)
+    repair_record, lines = ({}, []) if place is None else _repaired(result, place, overwrite)
     if as_json or lines:
         answer(_record(file, result, origin) | repair_record, lines, as_json)
     raise typer.Exit(_STATUS[_outcome(result)])
@@ -119,7 +122,7 @@ def _outcome(result: Audit) -> str:
     return str(result.verdict.outcome) if result.nearest is None else "kept up to rounding"
 
 
-def _repaired(result: Audit, place: Path) -> tuple[dict[str, Any], list[str]]:
+def _repaired(result: Audit, place: Path, overwrite: bool) -> tuple[dict[str, Any], list[str]]:
     """Write the repair and tell of it, or why there is none where the verdict on the matrix is bad already."""
     try:
         fixed = result.repaired()
@@ -127,7 +130,7 @@ def _repaired(result: Audit, place: Path) -> tuple[dict[str, Any], list[str]]:
         if str(result.verdict.outcome) == "holds":
             raise
         return {"repaired": None, "not_repaired": str(error)}, [f"repair   none, and nothing was written: {error}"]
-    digest = save(fixed.mechanism, place)
+    digest = save(fixed.mechanism, place, overwrite=overwrite)
     record = {"repaired": str(place), "sha256": digest, "moved": fixed.moved, "repaired_loss": fixed.loss_after}
     return record, [f"repair   {fixed}", saved(place, digest)]
 

@@ -10,18 +10,20 @@ from collections.abc import Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import typer
 
 from sfumato.certify import Mechanism
+from sfumato.certify.file import MECHANISM
 from sfumato.channels import Prior
 from sfumato.cli.demo_points import HIDDEN, PointsStory, Story
-from sfumato.cli.options import AsJson, answer, rate_from_text, write_csv
+from sfumato.cli.options import AsJson, Overwrite, answer, rate_from_text, table_kind, write_csv
 from sfumato.cli.progress import line, standing
 from sfumato.design import Design, design
 from sfumato.errors import InvalidInput
+from sfumato.files import DRAWN
 from sfumato.losses import distance
 from sfumato.measures import prior_loss
 from sfumato.numbers import exp_bounds
@@ -35,6 +37,7 @@ from sfumato.specs.complaints import nearest
 
 _PEOPLE_SEED = 1503  # who lives where is drawn once and for all; what is told of them is not
 _TOLERANCE = 1e-3
+_HEADS = ("person", "city")
 
 
 def demo(
@@ -46,6 +49,7 @@ def demo(
     hide: Annotated[str, typer.Option(help="The distance within which they are, such as '10 km'.")] = HIDDEN,
     only: Annotated[str | None, typer.Option(help="One half: cities, or points.")] = None,
     out: Annotated[Path, typer.Option(help="The folder for what is written.")] = Path("out"),
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Hide where people live: among the cities of a country, and around Paris to every metre; two pages to look at."""
@@ -54,9 +58,12 @@ def demo(
     started = perf_counter()
     with line() as say:
         told = say or (lambda _: None)
-        first, second, pages = _Story(out, told), PointsStory(out, told), ["report.html", "points.html"]
+        first, second = _Story(out, told, overwrite), PointsStory(out, told, overwrite)
+        pages = ["report.html", "points.html"]
         stories = [first.run(country, cities, epsilon, people), second.run(points, hide)]
         chosen = [k for k, name in enumerate(("cities", "points")) if only in (None, name)]
+        for k in chosen:
+            (first, second)[k].look()
         for k in chosen:
             for words in stories[k]:
                 if not as_json:
@@ -71,6 +78,9 @@ def demo(
 
 class _Story(Story):
     """The story of cities."""
+
+    files: ClassVar = {"mechanism.sfm": MECHANISM, "report.html": DRAWN,
+                       **dict.fromkeys(("people.csv", "released.csv"), table_kind(_HEADS))}  # fmt: skip
 
     def run(self, country: str, number: int, epsilon: str, people: int) -> Iterator[str]:
         """Everything; yields what to print."""
@@ -121,7 +131,7 @@ class _Story(Story):
         away = space.distances.floats[homes, np.array(told)[drawn]]
         lived, heard = [known.names[k] for k in homes.tolist()], [mechanism.outputs[k] for k in drawn.tolist()]
         for name, cities in (("people.csv", lived), ("released.csv", heard)):
-            write_csv(self.folder / name, ("person", "city"), enumerate(cities, 1))
+            write_csv(self.folder / name, _HEADS, enumerate(cities, 1), overwrite=self.overwrite)
         self.record |= {"people": people, "mean_distance_km": float(away.mean()),
                         "told_as_they_are": float((away == 0).mean())}  # fmt: skip
         yield (
@@ -136,7 +146,7 @@ class _Story(Story):
         title = f"{known.country}: {len(known.names)} cities, ε = {float(rate):g} per km"
         done = report(
             best, self.folder / "report.html", released=counts, title=title, secret=_smeared(best.mechanism),
-            progress=self.say,
+            overwrite=self.overwrite, progress=self.say,
         )  # fmt: skip
         peers = [{"mechanism": p.name, "loss_km": p.loss, "remapped_km": p.remapped} for p in done.facts.peers]
         self.record |= {"peers": peers, "report": str(done.page)}

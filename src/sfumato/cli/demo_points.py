@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.certify import kernel, save
+from sfumato.certify.file import MECHANISM
 from sfumato.channels import Prior
-from sfumato.cli.options import write_csv
+from sfumato.cli.options import table_kind, write_csv
 from sfumato.cli.progress import standing
 from sfumato.design import design
 from sfumato.errors import PrivacyViolation
-from sfumato.files import write_whole
+from sfumato.files import DRAWN, Kind, place_for, write_whole
 from sfumato.hide import Hidden, hide
 from sfumato.losses import distance as distance_of
 from sfumato.numbers import Floats
@@ -46,21 +47,30 @@ _SEED = 1606  # who is where is drawn once and for all; what is told of them is 
 _PAIRS = 200_000
 _SPREAD = 0.006  # km of a normal distribution around a town, for the root of each inhabitant: 9 km in Paris
 _CELL, _TOLERANCE, _CELLS_TOLERANCE = "10 km", 0.15, 1e-3
+_HEADS = ("person", "lat", "lon")
 _SQUARE = 2  # km: the side of a square on the maps
 _FARTHEST = (1, 5, 10, 20)  # km up to which pairs are counted
 
 
 class Story:
-    """What is done, one step after the other; ``record`` has it for programs."""
+    """What is done, one step after the other; ``record`` has it for programs, ``files`` are written to the folder."""
 
-    def __init__(self, folder: Path, say: Callable[[Any], None]) -> None:
-        self.folder, self.say = folder, say
+    files: ClassVar[Mapping[str, Kind]] = {}
+
+    def __init__(self, folder: Path, say: Callable[[Any], None], overwrite: bool) -> None:
+        self.folder, self.say, self.overwrite = folder, say, overwrite
         self.record: dict[str, Any] = {}
+
+    def look(self) -> None:
+        """Refuse to replace what is there, before any work is done."""
+        if self.folder.is_dir():
+            for name, kind in self.files.items():
+                place_for(self.folder / name, kind, overwrite=self.overwrite)
 
     def proved(self, mechanism: Any, name: str) -> Iterator[str]:
         """Save a mechanism, and ask the kernel alone about the file: no packages, no site, one file."""
         file = self.folder / name
-        digest = save(mechanism, file)
+        digest = save(mechanism, file, overwrite=self.overwrite)
         self.say("asking the bare kernel")
         command = [sys.executable, "-I", "-S", kernel.__file__, str(file)]
         bare = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -73,6 +83,9 @@ class Story:
 
 class PointsStory(Story):
     """The story of points around a city."""
+
+    files: ClassVar = {"hidden.sfm": MECHANISM, "points.html": DRAWN,
+                       **dict.fromkeys(("points.csv", "hidden.csv"), table_kind(_HEADS))}  # fmt: skip
 
     def run(self, number: int, distance: str) -> Iterator[str]:
         """Everything; yields what to print."""
@@ -138,12 +151,12 @@ class PointsStory(Story):
             notes=hidden.promises, first=[("hidden", "What was hidden", first)],
         )  # fmt: skip
         target = self.folder / "points.html"
-        write_whole(target, lambda: page)
+        write_whole(target, lambda: page, DRAWN, overwrite=self.overwrite)
         self.record["report"] = str(target)
 
     def _table(self, name: str, places: Floats) -> None:
         rows = ((k, f"{lat:.6f}", f"{lon:.6f}") for k, (lat, lon) in enumerate(places.tolist(), 1))
-        write_csv(self.folder / name, ("person", "lat", "lon"), rows)
+        write_csv(self.folder / name, _HEADS, rows, overwrite=self.overwrite)
 
 
 def invented(towns: tuple[City, ...], number: int) -> Floats:

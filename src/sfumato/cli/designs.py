@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import Mechanism, save
-from sfumato.cli.options import AsJson, SpecFile, answer, of_option, promise_record, saved
+from sfumato.certify.file import MECHANISM
+from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer, of_option, promise_record, saved
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Calibration, Design, SharesDesign
 from sfumato.design import calibrate as epsilon_for
@@ -20,7 +21,7 @@ from sfumato.design.calibration import as_target, usual_precision
 from sfumato.design.shares import SharesLost, lost_shares
 from sfumato.design.solvers import SOLVERS
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, counted, short
-from sfumato.files import writable
+from sfumato.files import place_for
 from sfumato.numbers import told_apart
 from sfumato.report.box_sections import lattice_words
 from sfumato.specs.setup import BoxSetup, Setup, setup
@@ -53,15 +54,14 @@ def design(
     time_limit: TimeLimit = None,
     tolerance: Tolerance = None,
     solver: Annotated[str | None, typer.Option(help=f"auto (default), {_SOLVERS}.")] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the private mechanism of least loss for a spec, prove it, and write it.
 
     Ctrl-C ends with the best mechanism so far, proved as well.
     """
-    target = writable(output or Path(f"{spec.stem}.sfm"))
-    if target.exists() and spec.exists() and target.samefile(spec):
-        raise InvalidInput(f"{target} is the spec itself: name another file")
+    target = place_for(output or Path(f"{spec.stem}.sfm"), MECHANISM, overwrite=overwrite)
     with until_asked() as ending, line(f"reading {spec}") as say, warnings.catch_warnings():
         question = read_setup(spec, tolerance=tolerance, time_limit=time_limit, solver=solver)
         if question.privacy is None and not question.under:
@@ -78,7 +78,7 @@ def design(
         typer.echo(f"sfumato: {question.note}", err=True)
     if isinstance(best.mechanism, Mechanism) and (lost := lost_shares(best.mechanism)):
         typer.echo(f"sfumato: {lost}", err=True)
-    digest = save(best.mechanism, target)
+    digest = save(best.mechanism, target, overwrite=overwrite)
     ended = _ended(best, question, ending.interrupted)
     if ended != "reached":
         gap, wanted = told_apart(best.gap, question.tolerance, 2)
@@ -101,10 +101,11 @@ def calibrate(
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds after which the search ends with what is proved.")
     ] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the smallest ε that reaches a loss, or (--keep) the largest that keeps an adversary's expected loss."""
-    place = None if output is None else writable(output)
+    place = None if output is None else place_for(output, MECHANISM, overwrite=overwrite)
     with line(f"reading {spec}"):
         question = plain(read_setup(spec, time_limit=time_limit), spec, "calibrate")
         aim = of_option("--target", as_target, target, question.loss, question.space)
@@ -120,7 +121,7 @@ def calibrate(
     record |= {"target": float(aim), "goal": "keep" if keep else "reach", **design_record(result.design, question)}
     lines = _calibrated(result, aim, keep, question)
     if place is not None:
-        record |= {"file": str(place), "sha256": save(result.design.mechanism, place)}
+        record |= {"file": str(place), "sha256": save(result.design.mechanism, place, overwrite=overwrite)}
         lines.append(saved(place, record["sha256"]))
     answer(record, lines, as_json)
 

@@ -13,10 +13,10 @@ import typer
 from sfumato.certify import Mechanism, load
 from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.channels import Prior
-from sfumato.cli.options import AsJson, Level, Simultaneous, answer, of_option
+from sfumato.cli.options import AsJson, Level, Overwrite, Simultaneous, answer, of_option
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput
-from sfumato.files import writable
+from sfumato.files import DRAWN, place_for
 from sfumato.labels import text_of
 from sfumato.numbers import floats
 from sfumato.release.estimation import METHODS, Frequencies, frequencies
@@ -76,6 +76,7 @@ def estimate(
         str | None, typer.Option(help="csv, jsonl, parquet or arrow, if no ending says it.")
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, if its header leaves doubt.")] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Estimate shares from released answers, with standard errors and intervals, and say what the noise costs."""
@@ -84,7 +85,7 @@ def estimate(
     of_option("--level", level_of, level)
     if (ledger is None) != (dataset is None):
         raise InvalidInput("--ledger and --dataset go together")
-    place = None if figure is None else drawable(writable(figure))
+    place = None if figure is None else drawable(place_for(figure, DRAWN, overwrite=overwrite))
     wanted = _Wanted(method, level, simultaneous)
     with line("proving the mechanism again"):
         proved = _mechanisms([mechanism, *(beside or [])], len(column))
@@ -95,7 +96,7 @@ def estimate(
         )  # fmt: skip
         found = {group: _estimates(proved, part, column, group, by, wanted) for group, part in counts.parts.items()}
     if place is not None:
-        _draw(found, column, wanted, place)
+        _draw(found, column, wanted, place, overwrite)
     spent = _spent(proved, column, ledger, dataset)
     if as_json:
         for group, tables in found.items():
@@ -280,9 +281,12 @@ def _record(
     }  # fmt: skip
 
 
-def _draw(found: dict[Any, list[Frequencies | CrossTable]], columns: list[str], wanted: _Wanted, place: Path) -> None:
+def _draw(
+    found: dict[Any, list[Frequencies | CrossTable]], columns: list[str], wanted: _Wanted, place: Path, overwrite: bool
+) -> None:  # fmt: skip
     """One question, or the cross table of several; groups beside each other."""
     tables = {group: parts[-1] for group, parts in found.items()}
     title = " × ".join(columns)
     drawn: Any = tables.get(None, tables)
-    write(shares_figure(drawn, level=wanted.level, simultaneous=wanted.simultaneous, title=title), place)
+    figure = shares_figure(drawn, level=wanted.level, simultaneous=wanted.simultaneous, title=title)
+    write(figure, place, overwrite=overwrite)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import load, save
+from sfumato.certify.file import MECHANISM
 from sfumato.certify.noise import BoxNoise
 from sfumato.cli.designs import plain, read_setup
 from sfumato.cli.options import (
@@ -15,6 +16,7 @@ from sfumato.cli.options import (
     AsJson,
     Epsilon,
     FigureFile,
+    Overwrite,
     answer,
     answers,
     loss_from_text,
@@ -31,14 +33,14 @@ from sfumato.design.comparison_candidates import OPTIMAL
 from sfumato.design.known import NOISE, as_name
 from sfumato.design.objectives import Objective
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.files import writable
+from sfumato.files import DRAWN, place_for
 from sfumato.losses import default
 from sfumato.measures import capacity
 from sfumato.measures.shares import NAMES
 from sfumato.mechanisms import MECHANISMS
 from sfumato.orders import refines
 from sfumato.report.comparison import comparison_figure
-from sfumato.report.figure import write
+from sfumato.report.figure import drawable, write
 from sfumato.specs.setup import BoxSetup, Setup
 from sfumato.specs.words import amount, meaning, promised, stake
 from sfumato.watch import Watch
@@ -89,6 +91,7 @@ def compare_known(
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Seconds on a box, after which what has not begun is left out.")
     ] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage.
@@ -100,6 +103,8 @@ def compare_known(
     same errors of estimated shares, and from which of them shares cannot be recovered.
     """
     said = {"--alpha": alpha, "--epsilon": epsilon, "--loss": loss, "--prior": prior}
+    if figure is not None:
+        place_for(drawable(figure), DRAWN, overwrite=overwrite)
     aim = _aim(objective, workload)
     if aim.criterion == "shares" and loss is not None:
         raise InvalidInput(f"--loss {loss}: shares are estimated from all answers, and no single one has a loss")
@@ -129,7 +134,7 @@ def compare_known(
         else:
             comparison = known_mechanisms(belief, chosen, privacy, optimal=optimal, progress=say)
     if figure is not None:
-        write(comparison_figure(comparison), figure)
+        write(comparison_figure(comparison), figure, overwrite=overwrite)
     _tell(comparison, {"space": space, **promise_record(privacy)}, figure, as_json)
 
 
@@ -208,6 +213,7 @@ def known(
     listed: Annotated[
         bool, typer.Option("--list", help="List all of them; with a spec in place of the name, say which apply.")
     ] = False,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a known mechanism for the space and promise of a spec, proved, or list them (--list)."""
@@ -217,7 +223,7 @@ def known(
     if name is None or spec is None:
         raise InvalidInput("name a mechanism and a spec, such as: sfumato known planar-laplace spec.toml (or --list)")
     key = as_name(name)
-    target = writable(output or Path(f"{key.replace('_', '-')}.sfm"))
+    target = place_for(output or Path(f"{key.replace('_', '-')}.sfm"), MECHANISM, overwrite=overwrite)
     with line(f"reading {spec}") as say:
         question = _of_spec(spec)
         assert question.privacy is not None
@@ -227,7 +233,7 @@ def known(
         made: Any = known_mechanism(key, question.privacy, prior=question.prior, loss=stakes, remap=remap)
     if isinstance(question, BoxSetup) and question.note:
         typer.echo(f"sfumato: {question.note}", err=True)
-    digest = save(made, target)
+    digest = save(made, target, overwrite=overwrite)
     lost = made.proof.loss
     record = {
         "mechanism": key, "remapped": remap, "promise": promise_record(made.privacy), "unit": question.space.unit,

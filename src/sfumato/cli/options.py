@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ import typer
 
 from sfumato.channels import Prior
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.files import writable, write_whole
+from sfumato.files import DRAWN, Kind, place_for, write_whole
 from sfumato.losses import LOSSES, Loss
 from sfumato.privacy import PrivacyType
 from sfumato.privacy.promise import promise, rate
@@ -29,6 +29,9 @@ FigureFile = Annotated[
 MechanismFile = Annotated[Path, typer.Argument(metavar="MECHANISM", help="A mechanism file (.sfm).")]
 PageFile = Annotated[
     Path | None, typer.Option("--output", "-o", help="The page (default: named like MECHANISM, .html, here).")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what is there, if it is a file of the kind that is written.")
 ]
 Title = Annotated[str, typer.Option(help="The heading of the page.")]
 Space = Annotated[str, typer.Argument(help="A space, such as line:6, grid:3,3 or hamming:3.")]
@@ -137,20 +140,22 @@ def answers(records: Iterable[dict[str, Any]], lines: Iterable[str], as_json: bo
         typer.echo(text)
 
 
-def write_csv(path: Path, heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+def table_kind(heads: Sequence[str]) -> Kind:
+    """Tables with this line of heads: the only ones that a table with it may replace."""
+    line = f"{','.join(heads)}\n".encode()
+    return Kind(f"a table of {', '.join(heads)}", lambda data: data.startswith(line))
+
+
+def write_csv(path: Path, heads: Sequence[str], rows: Iterable[Iterable[Any]], *, overwrite: bool) -> None:
     """Write a table with a line of heads, whole or not at all."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([heads, *rows])
-    write_whole(path, text.getvalue().encode)
+    write_whole(path, text.getvalue().encode, table_kind(heads), overwrite=overwrite)
 
 
-def page_beside(mechanism: Path, output: Path | None, *others: Path | None) -> Path:
-    """Where the page of a mechanism file goes: as named, or called like the file; never over what it is made of."""
-    target = writable(output or Path(f"{mechanism.stem}.html"))
-    for given in (mechanism, *others):
-        if given is not None and target.exists() and given.exists() and target.samefile(given):
-            raise InvalidInput(f"{target} is {given} itself: name another file")
-    return target
+def page_beside(mechanism: Path, output: Path | None, overwrite: bool) -> Path:
+    """Where the page of a mechanism file goes: as named, or called like the file."""
+    return place_for(output or Path(f"{mechanism.stem}.html"), DRAWN, overwrite=overwrite)
 
 
 def saved(place: Path, digest: str) -> str:

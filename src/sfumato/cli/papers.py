@@ -12,10 +12,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from sfumato.cli.options import AsJson, FigureFile, answer
+from sfumato.cli.options import AsJson, FigureFile, Overwrite, answer
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput, NotSupported, counted
-from sfumato.files import write_whole
+from sfumato.files import DRAWN, place_for, write_whole
 from sfumato.papers import PAPERS
 from sfumato.papers.page import compared, laid_out, recomputed
 from sfumato.report.figure import write
@@ -27,11 +27,12 @@ def paper(
     everything: Annotated[
         bool, typer.Option("--all", help="Rerun all of them and write one page (papers.html, or what -o names).")
     ] = False,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Recompute a table or figure of a paper and show it beside the printed values."""
     if everything:
-        _every_paper(figure or Path("papers.html"), key, as_json)
+        _every_paper(figure or Path("papers.html"), key, overwrite, as_json)
         return
     if key is None:
         raise InvalidInput("name an item, such as A.table4a, or say --all; `sfumato paper list` shows them")
@@ -40,11 +41,13 @@ def paper(
             title = (item.__doc__ or "").partition("\n")[0].removesuffix(".")
             typer.echo(json.dumps({"key": name, "title": title}) if as_json else f"{name:14} {title}")
         return
+    if figure is not None:
+        place_for(figure, DRAWN, overwrite=overwrite)
     (table,) = recomputed([key])
     if figure is not None:
         if table.figure is None:
             raise NotSupported(f"a figure of {key}", ["the table, without --figure"])
-        write(table.figure(), figure)
+        write(table.figure(), figure, overwrite=overwrite)
     if as_json:
         typer.echo(json.dumps({"key": table.key, "rows": table.rows, "notes": table.notes}, default=str))
         return
@@ -56,14 +59,15 @@ def paper(
         typer.echo(f"  Drawn: {figure}")
 
 
-def _every_paper(target: Path, key: str | None, as_json: bool) -> None:
+def _every_paper(target: Path, key: str | None, overwrite: bool, as_json: bool) -> None:
     """All items, or those whose key begins as asked, on one page."""
     keys = [name for name in PAPERS if key is None or name.startswith(key)]
     if not keys:
         raise InvalidInput(f"no item of the papers begins with {key!r}; `sfumato paper list` shows them")
+    place_for(target, DRAWN, overwrite=overwrite)
     with line() as say:
         tables = recomputed(keys, say)
-        write_whole(target, lambda: laid_out(tables).encode())
+        write_whole(target, lambda: laid_out(tables).encode(), DRAWN, overwrite=overwrite)
     comparisons = {table.key: compared(table) for table in tables}
     printed = sum(counts.same + counts.different for counts in comparisons.values())
     wrong = sum(counts.different for counts in comparisons.values())

@@ -15,12 +15,21 @@ from sfumato.certify import Mechanism, load
 from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.channels import Prior
 from sfumato.cli.designs import read_setup
-from sfumato.cli.options import AsJson, Level, Simultaneous, answer, of_option, prior_from_text, rate_from_text
+from sfumato.cli.options import (
+    AsJson,
+    Level,
+    Overwrite,
+    Simultaneous,
+    answer,
+    of_option,
+    prior_from_text,
+    rate_from_text,
+)
 from sfumato.cli.progress import line
 from sfumato.design import design as best_of
 from sfumato.design.shares import SharesLost
 from sfumato.errors import InvalidInput
-from sfumato.files import read_text, writable
+from sfumato.files import DRAWN, place_for, read_text
 from sfumato.labels import text_of
 from sfumato.mechanisms import MECHANISMS
 from sfumato.numbers import Floats
@@ -62,6 +71,7 @@ def plan(
     figure: Annotated[
         Path | None, typer.Option("--figure", "-o", help="With --error: draw respondents against ε (.html, .svg, …).")
     ] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """How many respondents an error needs, or which error a number of them leaves, before anybody is asked."""
@@ -72,7 +82,7 @@ def plan(
     of_option("--level", level_of, level)
     if error is None and (figure is not None or epsilons is not None):
         raise InvalidInput("--figure and --epsilons show how many respondents an error needs: say --error too")
-    place = None if figure is None else drawable(writable(figure))
+    place = None if figure is None else drawable(place_for(figure, DRAWN, overwrite=overwrite))
     values = None if epsilons is None else [rate_from_text(text, "--epsilons") for text in epsilons.split(",")]
     how: dict[str, Any] = {"level": level, "measure": _MEASURES[measure], "simultaneous": simultaneous}
     with line(f"reading {mechanism}") as say:
@@ -94,7 +104,8 @@ def plan(
             curve = plan_curve(build, around, guess=None if worst else found.guess, worst=worst)
     if place is not None and curve is not None and error is not None:
         unit = proved.privacy.space.unit
-        write(respondents_figure(curve, error, level=level, measure=_MEASURES[measure], unit=unit), place)
+        drawn = respondents_figure(curve, error, level=level, measure=_MEASURES[measure], unit=unit)
+        write(drawn, place, overwrite=overwrite)
     asked = found.respondents(error, **how) if error is not None else respondents or 0
     record = _record(found, asked, error, how, curve)
     answer(record, _lines(found, proved, asked, error, how, curve, place, _at(found, prior, guess)), as_json)

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.designs import TimeLimit, Tolerance, design_record, plain, read_setup
-from sfumato.cli.options import AsJson, SpecFile, answers, rate_from_text, write_csv
+from sfumato.cli.options import AsJson, Overwrite, SpecFile, answers, rate_from_text, table_kind, write_csv
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve
 from sfumato.design import curve as least_losses
-from sfumato.files import writable
+from sfumato.files import DRAWN, place_for
 from sfumato.report.curve import curve_figure
 from sfumato.report.figure import drawable, write
 from sfumato.specs.setup import Setup
@@ -29,18 +29,21 @@ def curve(
     ] = None,
     time_limit: TimeLimit = None,
     tolerance: Tolerance = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."""
     values = sorted({rate_from_text(text, "--epsilons") for text in epsilons.split(",")})
-    place = None if output is None else drawable(writable(output), "a curve", [".csv"])
+    place = None if output is None else drawable(output, "a curve", [".csv"])
+    if place is not None:
+        place_for(place, table_kind(_HEADS) if place.suffix.lower() == ".csv" else DRAWN, overwrite=overwrite)
     with line(f"reading {spec}"):
         question = plain(read_setup(spec, tolerance=tolerance, time_limit=time_limit), spec, "curve")
     points, note = _points_of(question, values)
     if note:
         typer.echo(f"sfumato: {note}", err=True)
     if place is not None:
-        _write_points(points, place)
+        _write_points(points, place, overwrite)
     each = zip(points.epsilons, points.designs, strict=True)
     records = ({"epsilon": float(value), **design_record(best, question)} for value, best in each)
     wrote = [] if place is None else [f"Wrote {place}"]
@@ -79,14 +82,17 @@ def _listed(points: Curve, unit: str) -> list[str]:
     return lines
 
 
-def _write_points(points: Curve, path: Path) -> None:
+_HEADS = ("epsilon", "loss", "bound", "gap", "method", "seconds")
+
+
+def _write_points(points: Curve, path: Path, overwrite: bool) -> None:
     """A table (.csv) or a figure."""
     if path.suffix.lower() != ".csv":
-        write(curve_figure(points), path)
+        write(curve_figure(points), path, overwrite=overwrite)
         return
     rows = [
         [*(repr(float(value)) for value in (epsilon, best.loss, best.bound, best.gap)), best.method,
          f"{best.seconds['total']:.4f}"]
         for epsilon, best in zip(points.epsilons, points.designs, strict=True)
     ]  # fmt: skip
-    write_csv(path, ("epsilon", "loss", "bound", "gap", "method", "seconds"), rows)
+    write_csv(path, _HEADS, rows, overwrite=overwrite)

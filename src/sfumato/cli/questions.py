@@ -80,8 +80,6 @@ def init(
             again = talk.taken_up(f"sfumato init {shlex.quote(str(spec))}{named}{' --json' if as_json else ''}")
             typer.echo(f"sfumato: to go on with the same answers: {again}", err=True)
         raise typer.Exit(1) from None
-    if spec.exists():
-        raise InvalidInput(f"{spec} has appeared meanwhile: nothing was written")
     write_spec(answered.spec, spec)
     design = f"sfumato design {shlex.quote(str(spec))}"
     lines = ["", f"Wrote {spec}. Next: `{design}`"]

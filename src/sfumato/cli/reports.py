@@ -9,7 +9,7 @@ import typer
 
 from sfumato.certify import load
 from sfumato.certify.coordinates import CoordinateMechanism
-from sfumato.cli.options import AsJson, MechanismFile, PageFile, Title, answer, of_option, page_beside
+from sfumato.cli.options import AsJson, MechanismFile, Overwrite, PageFile, Title, answer, of_option, page_beside
 from sfumato.cli.progress import line
 from sfumato.report.page import report as write
 from sfumato.specs.setup import setup
@@ -29,13 +29,14 @@ def report(
     ] = None,
     title: Title = "",
     compare: Annotated[bool, typer.Option(help="Known mechanisms beside it.")] = True,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a page on a mechanism: the promise in plain words, loss and bound, maps, leakage, how to verify it.
 
     The page is one file that needs no network. The mechanism is proved again on the way.
     """
-    target = page_beside(mechanism, output, spec)
+    target = page_beside(mechanism, output, overwrite)
     with line("proving the mechanism again") as say:
         proved = load(mechanism)
         facts: dict[str, Any] = {}
@@ -47,7 +48,15 @@ def report(
         elif secret is not None:
             (facts["secret"],) = of_option("--secret", spelled_labels, [secret], proved.secrets, "secret")
         done = write(
-            proved, target, compare=compare, title=title, file=mechanism.name, figures=figures, progress=say, **facts
+            proved,
+            target,
+            compare=compare,
+            title=title,
+            file=mechanism.name,
+            figures=figures,
+            overwrite=overwrite,
+            progress=say,
+            **facts,
         )
     if figures is not None and not any(path.suffix == ".png" for path in done.figures):
         typer.echo("sfumato: SVG only: PNG needs Chrome or Chromium and pip install 'sfumato[figures]'", err=True)

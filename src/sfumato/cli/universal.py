@@ -10,12 +10,14 @@ import typer
 
 from sfumato.arguments import one_of
 from sfumato.certify import load, save
+from sfumato.certify.file import MECHANISM
 from sfumato.channels import Prior
 from sfumato.cli.designs import listed_secrets, read_setup
-from sfumato.cli.options import AsJson, SpecFile, answer
+from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer
 from sfumato.cli.progress import line
 from sfumato.design.universal import is_universally_optimal, universal_design
 from sfumato.errors import InvalidInput, NotSupported
+from sfumato.files import place_for
 from sfumato.numbers import told_apart
 from sfumato.specs.setup import Setup
 from sfumato.verdict import Verdict
@@ -29,6 +31,7 @@ def universal(
     over: Annotated[str, typer.Option("--priors", help="Over which priors: all or regular.")] = "all",
     relative: Annotated[bool, typer.Option(help="Regret as a share of the least loss.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the mechanism of least regret.")] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the mechanism whose regret is least over all priors, and say whether any has none.
@@ -36,6 +39,7 @@ def universal(
     With --mechanism: decide whether that one is the best for every prior.
     """
     priors = one_of(over, ("all", "regular"), "priors")
+    place = None if output is None else place_for(output, MECHANISM, overwrite=overwrite)
     with line(f"reading {spec}"):
         question = listed_secrets(read_setup(spec), spec, "universal")
     if question.under:
@@ -54,8 +58,8 @@ def universal(
                 say("round {}: least regret between {} and {}".format(done, *told_apart(lower, upper)))
 
         best = universal_design(question.loss, question.privacy, priors=priors, relative=relative, progress=tell)
-    if output is not None:
-        save(best.mechanism, output)
+    if place is not None:
+        save(best.mechanism, place, overwrite=overwrite)
     proving = () if best.certificate is None else best.certificate.priors
     record = {
         "exists": str(best.exists.outcome), "lower": str(best.lower),

@@ -13,20 +13,24 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 
-from sfumato.arguments import file_path, quoted
+from sfumato.arguments import file_path, flag, quoted
 from sfumato.certify.certificate import Certifiable, certificate_of
 from sfumato.certify.file import to_bytes
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import verify_file
 from sfumato.client.bundle import bundle
 from sfumato.errors import InvalidFile
-from sfumato.files import write_whole
+from sfumato.files import DRAWN, place_for, write_whole
 
 _HERE = Path(__file__).resolve().parent
 
 
-def write_page(mechanism: str | PathLike[str], path: str | PathLike[str], *, title: str = "") -> Path:
+def write_page(
+    mechanism: str | PathLike[str], path: str | PathLike[str], *, title: str = "", overwrite: bool = False
+) -> Path:  # fmt: skip
     """Write the page of a mechanism file, which is proved again first.
+
+    A page of ours that is already there is replaced with ``overwrite``, any other file never.
 
     Raises
     ------
@@ -34,11 +38,12 @@ def write_page(mechanism: str | PathLike[str], path: str | PathLike[str], *, tit
         If the file cannot be read, or does not keep its promise.
     """
     source, target = file_path(mechanism, "a mechanism file"), file_path(path, "a page")
+    place_for(target, DRAWN, overwrite=flag(overwrite, "overwrite"))
     verdict, header, _ = verify_file(source)
     if not verdict:
         raise InvalidFile(f"{quoted(source)} is not proved, and no page is written of it: {verdict.reason}")
     named = title or header["space"]["name"] or source.stem
-    write_whole(target, lambda: page_of(source.read_bytes(), named).encode())
+    write_whole(target, lambda: page_of(source.read_bytes(), named).encode(), DRAWN, overwrite=overwrite)
     return target
 
 

@@ -7,11 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato.arguments import file_path
+from sfumato.arguments import file_path, flag
 from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.certify.file import save
 from sfumato.design.result import Design
-from sfumato.files import write_whole
+from sfumato.files import DRAWN, write_whole
 from sfumato.hide.choice import named
 from sfumato.hide.paid import Paid
 from sfumato.report.page import facts_about, page_of
@@ -69,18 +69,20 @@ class Hidden:
         """Everything that is promised, in words: about the release, and about what was paid beside it."""
         return promise_words(self.design, self.spec, self.paid, self.why)
 
-    def report(self, path: str | PathLike[str] = "hidden.html") -> Path:
+    def report(self, path: str | PathLike[str] = "hidden.html", *, overwrite: bool = False) -> Path:
         """Write the report as one page; nothing in it depends on the true points but through what was paid for.
 
-        Without a path it is ``hidden.html`` in the folder at hand; of a file it stands beside that already.
+        Without a path it is ``hidden.html`` in the folder at hand; of a file it stands beside that already. A page of
+        ours that is there is replaced with ``overwrite``, any other file never.
         """
-        target = file_path(path, "a report")
-        write_whole(target, lambda: hidden_page(self.design, self.spec, self.paid, self.why))
+        target, overwrite = file_path(path, "a report"), flag(overwrite, "overwrite")
+        page = lambda: hidden_page(self.design, self.spec, self.paid, self.why)  # noqa: E731 - made where it is written
+        write_whole(target, page, DRAWN, overwrite=overwrite)
         return target
 
-    def save(self, path: str | PathLike[str]) -> str:
-        """Write the mechanism; returns the SHA-256 that ends the file."""
-        return save(self.mechanism, path)
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> str:
+        """Write the mechanism, with ``overwrite`` over another one; returns the SHA-256 that ends the file."""
+        return save(self.mechanism, path, overwrite=overwrite)
 
     def __repr__(self) -> str:
         where = "a table" if self.file is None else str(self.file)

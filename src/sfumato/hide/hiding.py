@@ -12,8 +12,9 @@ from typing import Any, Unpack
 from sfumato.arguments import file_path, flag, optional_function
 from sfumato.certify.amounts import amount
 from sfumato.certify.certificate import certificate_of
-from sfumato.certify.file import to_bytes
+from sfumato.certify.file import MECHANISM, to_bytes
 from sfumato.errors import InvalidInput, keyword
+from sfumato.files import DRAWN, place_for
 from sfumato.hide.cells import cell_side
 from sfumato.hide.checks import Checked, check_columns, check_formats, check_place, check_room
 from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, named
@@ -37,10 +38,10 @@ from sfumato.spaces.lengths import METRES
 from sfumato.specs.boxes import box_of
 from sfumato.specs.schema import PrivacySpec
 from sfumato.specs.setup import BoxSetup, setup
-from sfumato.specs.spec import Spec, spec_from_values
+from sfumato.specs.spec import SPEC, Spec, spec_from_values
 from sfumato.watch import Watch, watch_of
 
-BESIDE = (".sfm", ".html", ".toml")
+BESIDE = {".sfm": MECHANISM, ".html": DRAWN, ".toml": SPEC}
 """What is written beside a released file: the mechanism, the report, and the spec that repeats it."""
 
 
@@ -340,15 +341,18 @@ def _targets(source: Source, output: Any, overwrite: bool) -> tuple[Path, ...]:
     stem = target.with_suffix("")
     while stem.suffix and stem.suffix.lower() in (".csv", ".tsv", ".txt", ".jsonl", ".ndjson"):  # of .csv.gz
         stem = stem.with_suffix("")
-    targets = (target, *(stem.with_name(stem.name + ending) for ending in BESIDE))
+    beside = {stem.with_name(stem.name + ending): kind for ending, kind in BESIDE.items()}
+    targets = (target, *beside)
     if len(set(targets)) < len(targets):
         raise InvalidInput(f"{target} is a name for what is written beside the output: choose another ending")
     for path in targets:
         check_place(path)
-        if path.exists() and not overwrite:
-            raise InvalidInput(f"{path} is already there: {keyword('overwrite', True)} replaces it, as another release")
         if path.exists() and path.samefile(source.file):
             raise InvalidInput(f"{path} is the source itself: name another file, the true data should stay apart")
+        if path in beside:
+            place_for(path, beside[path], overwrite=overwrite)
+        elif path.exists() and not overwrite:
+            raise InvalidInput(f"{path} is already there: {keyword('overwrite', True)} replaces it, as another release")
     return targets
 
 

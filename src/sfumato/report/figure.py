@@ -7,6 +7,7 @@ the muted ones those of Paul Tol; both stay distinct for colour-blind readers.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from html import escape
@@ -20,8 +21,9 @@ import plotly.graph_objects as go
 import plotly.io
 from numpy.typing import NDArray
 
+from sfumato.arguments import flag
 from sfumato.errors import MissingExtra, NotSupported, expect, shown
-from sfumato.files import write_whole
+from sfumato.files import DRAWN, GENERATOR, write_whole
 
 WIDTH, HEIGHT = 700, 620  # pixels: a column of text in a browser, a page at 100 dots an inch
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
@@ -225,8 +227,10 @@ def drawable(path: Path, what: str = "a figure", tables: Sequence[str] = ()) -> 
     return path
 
 
-def write(figure: go.Figure, path: str | PathLike[str]) -> Path:
+def write(figure: go.Figure, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
     """Write a figure to one file, in the format its name ends in, whole or not at all.
+
+    A figure or page of ours that is already there is replaced with ``overwrite``, any other file never.
 
     ``.html`` is a page that needs nothing else, not even a network; ``.json`` is what plotly reads back.
     ``.svg``, ``.png`` and ``.pdf`` need the extra ``figures`` and a Chrome or Chromium browser, which draws them.
@@ -249,7 +253,7 @@ def write(figure: go.Figure, path: str | PathLike[str]) -> Path:
     """
     figure = expect(figure, go.Figure, "what is drawn", "simplex(privacy) makes one")
     target = drawable(Path(path))
-    write_whole(target, lambda: FORMATS[target.suffix.lower()](figure))
+    write_whole(target, lambda: FORMATS[target.suffix.lower()](figure), DRAWN, overwrite=flag(overwrite, "overwrite"))
     return target
 
 
@@ -258,6 +262,7 @@ _PAGE = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="{generator}">
 <title>{title}</title>
 <style>body {{ margin: 0; background: white; }} body > div {{ width: fit-content; margin: 0 auto; }}</style>
 </head>
@@ -266,6 +271,12 @@ _PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
+
+
+def _json(figure: go.Figure) -> bytes:
+    marked = go.Figure(figure)
+    marked.update_layout(meta={"generator": GENERATOR})
+    return str(marked.to_json()).encode()
 
 
 def _html(figure: go.Figure) -> bytes:
@@ -277,14 +288,14 @@ def _html(figure: go.Figure) -> bytes:
         div_id="figure",  # a name of its own choice would make every file different
     )
     title = re.sub(r"<[^>]*>", "", figure.layout.title.text or "") or "Figure"
-    return _PAGE.format(title=title, body=body).encode()
+    return _PAGE.format(title=title, body=body, generator=GENERATOR).encode()
 
 
 def _image(form: str, figure: go.Figure) -> bytes:
     still = go.Figure(figure)  # in a picture nobody can switch on what the legend only offers
     still.update_traces(visible=False, selector={"visible": "legendonly"})
     try:
-        return bytes(still.to_image(format=form, scale=2 if form == "png" else 1))
+        return signed(bytes(still.to_image(format=form, scale=2 if form == "png" else 1)), form)
     except RuntimeError as error:
         raise NotSupported(
             f"a .{form} without a browser that can draw it ({str(error).strip().splitlines()[0]})",
@@ -292,9 +303,27 @@ def _image(form: str, figure: go.Figure) -> bytes:
         ) from error
 
 
+def signed(picture: bytes, form: str) -> bytes:
+    """A picture that says what has made it, in a comment where its format ends.
+
+    Examples
+    --------
+    >>> signed(b"<svg/>", "svg")
+    b'<svg/><!-- made by sfumato -->'
+    """
+    if form != "png":
+        return picture + (f"<!-- made by {GENERATOR} -->" if form == "svg" else f"% made by {GENERATOR}\n").encode()
+    text = f"tEXtSoftware\0{GENERATOR}".encode()
+    chunk = (len(text) - 4).to_bytes(4, "big") + text + zlib.crc32(text).to_bytes(4, "big")
+    return picture[:-_LAST_CHUNK] + chunk + picture[-_LAST_CHUNK:]
+
+
+_LAST_CHUNK = 12  # bytes of the chunk IEND that ends a PNG
+
+
 FORMATS: dict[str, Callable[[go.Figure], bytes]] = {
     ".html": _html,
-    ".json": lambda figure: str(figure.to_json()).encode(),
+    ".json": _json,
     **{f".{form}": partial(_image, form) for form in ("svg", "png", "pdf")},
 }
 """Endings of files and how their bytes are made."""

@@ -16,6 +16,7 @@ from math import isfinite
 from typing import Any
 from unicodedata import category
 
+from sfumato.files import GENERATOR
 from sfumato.report.figure import FONT
 
 COLOURS = {
@@ -308,6 +309,7 @@ def page(
         f"{policy}"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="generator" content="{GENERATOR}">\n'
         f"<title>{plain(title)}</title>\n<style>{_STYLE}{style}</style>\n{code}</head>\n<body>\n"
         f"<header><h1>{plain(title)}</h1>{intro}"
         f"{nav}</header>\n"

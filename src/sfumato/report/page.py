@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
@@ -21,13 +22,14 @@ from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior
 from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.files import writable, write_whole
+from sfumato.files import DRAWN, place_for, write_whole
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss
 from sfumato.report.box_facts import BoxFacts, box_facts
 from sfumato.report.box_noise import NoiseFacts, noise_facts
 from sfumato.report.box_noise_sections import NOISE_PARTS, noise_certificate, noise_figures, noise_intro
 from sfumato.report.box_sections import BOX_PARTS, box_certificate, box_drawings, box_intro, used_drawing
+from sfumato.report.figure import signed
 from sfumato.report.html import Figure, page, plain
 from sfumato.report.maps_drawing import standalone
 from sfumato.report.page_facts import Facts, facts_of
@@ -66,6 +68,7 @@ def report(
     title: str = "",
     file: str = "mechanism.sfm",
     figures: str | PathLike[str] | None = None,
+    overwrite: bool = False,
     progress: Callable[[str], Any] | None = None,
 ) -> Report:
     """Write what a mechanism promises, costs and tells, in plain words, as one page that works offline and on paper.
@@ -91,6 +94,8 @@ def report(
         How the file of the mechanism is called, for the commands that verify it.
     figures
         A folder for the figures: SVG, and PNG where the extra ``figures`` and a browser are there.
+    overwrite
+        Whether pages and figures of ours that are already there are replaced; any other file never is.
     progress
         Called with what is being done.
 
@@ -115,16 +120,19 @@ def report(
     folder = None if figures is None else file_path(figures, "the folder of figures")
     if target.suffix.lower() not in (".html", ".htm"):
         raise NotSupported(f"a report in the file {shown(target.name)}", [".html"])
-    writable(target)
+    place_for(target, DRAWN, overwrite=flag(overwrite, "overwrite"))
     facts = facts_about(
         subject, prior=prior, loss=loss, compare=compare, secret=secret, released=released, progress=progress
     )
-    write_whole(target, lambda: page_of(facts, title, file))
+    drawn = [] if folder is None else figures_of(facts)
+    if folder is not None:
+        _look_at_folder(drawn, folder, overwrite)
+    write_whole(target, lambda: page_of(facts, title, file), DRAWN, overwrite=overwrite)
     if folder is None:
         return Report(target, (), facts)
     if progress is not None:
         progress("figures")
-    return Report(target, tuple(_write_figures(facts, folder)), facts)
+    return Report(target, tuple(_write_figures(drawn, folder, overwrite)), facts)
 
 
 def facts_about(
@@ -180,20 +188,27 @@ def figures_of(facts: Facts | BoxFacts | NoiseFacts) -> list[Figure]:
     return drawings(facts) + ([peers_drawing(facts)] if facts.peers else [])
 
 
-def _write_figures(facts: Facts | BoxFacts | NoiseFacts, target: Path) -> list[Path]:
-    """Every figure of a report as SVG, and as PNG where the extra ``figures`` and a browser are there."""
+def _look_at_folder(drawn: list[Figure], target: Path, overwrite: bool) -> None:
+    """Make the folder of the figures, and refuse what would replace other files, before anything is written."""
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(f"{quoted(target)} is no folder for figures: {error.strerror}") from error
-    written, drawn = [], figures_of(facts)
+    for figure in drawn:
+        for ending in (".svg", ".png"):
+            place_for(target / f"{figure.name}{ending}", DRAWN, overwrite=overwrite)
+
+
+def _write_figures(drawn: list[Figure], target: Path, overwrite: bool) -> list[Path]:
+    """Every figure of a report as SVG, and as PNG where the extra ``figures`` and a browser are there."""
+    written = []
     for figure in drawn:
         written.append(target / f"{figure.name}.svg")
-        write_whole(written[-1], standalone(figure.svg).encode)
-    return written + (_pictures(drawn, target) if find_spec("kaleido") is not None else [])
+        write_whole(written[-1], partial(signed, standalone(figure.svg).encode(), "svg"), DRAWN, overwrite=overwrite)
+    return written + (_pictures(drawn, target, overwrite) if find_spec("kaleido") is not None else [])
 
 
-def _pictures(drawn: list[Figure], target: Path) -> list[Path]:
+def _pictures(drawn: list[Figure], target: Path, overwrite: bool) -> list[Path]:
     """PNG files from one browser, none where there is no browser."""
     written = []
     with TemporaryDirectory() as folder:
@@ -204,7 +219,7 @@ def _pictures(drawn: list[Figure], target: Path) -> list[Path]:
             return []
         for file in files:
             written.append(target / file.name)
-            write_whole(written[-1], file.read_bytes)
+            write_whole(written[-1], partial(signed, file.read_bytes(), "png"), DRAWN, overwrite=overwrite)
     return written
 
 

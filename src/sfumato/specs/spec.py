@@ -6,6 +6,7 @@ A spec says where secrets live, what is promised, how likely they are and what i
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from decimal import Decimal
@@ -18,7 +19,7 @@ from typing import Any
 from pydantic import BaseModel, PrivateAttr, ValidationError, field_validator
 
 from sfumato.errors import InvalidInput
-from sfumato.files import read_text, write_whole
+from sfumato.files import Kind, read_text, write_whole
 from sfumato.specs.complaints import complaint
 from sfumato.specs.schema import (
     LossSpec,
@@ -168,9 +169,13 @@ def _with_files(values: Any, renamed: Callable[[str], str]) -> Any:
     }
 
 
-def write_spec(spec: Spec, path: str | PathLike[str]) -> None:
-    """Write a spec, whole or not at all."""
-    write_whole(path, lambda: to_toml(spec).encode())
+SPEC = Kind("a spec", lambda data: re.search(rb"^\s*\[\s*space\s*\]", data, re.MULTILINE) is not None)
+"""What :func:`write_spec` writes: every question has a space."""
+
+
+def write_spec(spec: Spec, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a spec, whole or not at all; one that is already there is replaced with ``overwrite``."""
+    write_whole(path, lambda: to_toml(spec).encode(), SPEC, overwrite=overwrite)
 
 
 def _values(value: Any) -> Any:
