@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, cast
 
 import numpy as np
 
@@ -54,6 +55,26 @@ class System:
         """Whether x and y are longitude and latitude of WGS 84, with nothing to convert."""
         return self is WGS84
 
+    @property
+    def coded(self) -> bool:
+        """Whether an authority has a code for it, which is its name."""
+        return self.name == self.definition
+
+    def projjson(self) -> dict[str, Any] | None:
+        """The system as PROJJSON, written anew, without notes; None of WGS 84 where pyproj is not installed.
+
+        Examples
+        --------
+        >>> town = system_of("+proj=tmerc +lat_0=10 +lon_0=20 +type=crs")
+        >>> noted = system_of({**town.projjson(), "remarks": "of Atlantis"})
+        >>> "remarks" in noted.projjson()
+        False
+        """
+        if self.plain and find_spec("pyproj") is None:
+            return None
+        found = json.loads(pyproj_library().CRS.from_user_input(self.definition).to_json())
+        return found if self.coded else cast(dict[str, Any], _without_notes(found))
+
     def degrees(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Latitudes and longitudes; infinite where the system has no such point, NaN where nothing was given."""
         if self.plain:
@@ -74,6 +95,16 @@ class System:
 
 WGS84 = System("EPSG:4326", "EPSG:4326", True, "degree")
 """Longitude and latitude in degrees."""
+
+
+_NOTES = ("remarks", "scope", "area", "bbox", "usages", "temporal_extent", "vertical_extent")
+
+
+def _without_notes(part: Any) -> Any:
+    """PROJJSON without what it says of where and why a system is used; a name stays, which is that of the system."""
+    if isinstance(part, dict):
+        return {key: _without_notes(value) for key, value in part.items() if key not in _NOTES}
+    return [_without_notes(value) for value in part] if isinstance(part, list) else part
 
 
 def system_of(crs: Any) -> System | None:

@@ -152,12 +152,16 @@ def geo_columns(about: Any) -> set[str]:
         ) from error
 
 
-def without_geo(metadata: Mapping[Any, Any], work: BatchRelease) -> dict[Any, Any]:
-    """Metadata without the box that GeoParquet keeps around the true places; the rest stays for released points."""
+def geo_anew(schema: Any, work: BatchRelease) -> dict[Any, Any]:
+    """What GeoParquet says after a release, without the box around the true places: of released points, and of columns
+    of geometries that stay.
+    """
     if isinstance(work.terms.column, Geometry) and work.layout is not None:
         stay = (*work.beside, *(work.taken if work.terms.keep else ()))
-        return released_geo(metadata, work.layout, work.added[0].name, stay)
-    return {key: value for key, value in metadata.items() if not watched(work) or key not in (GEO, GEO.decode())}
+        return released_geo(schema.metadata, work.layout, work.added[0].name, stay)
+    gone = (*work.terms.drop, *(() if work.terms.keep else work.replaced))
+    stay = tuple(name for name in schema.names if name not in gone)
+    return released_geo(schema.metadata, None, "", stay if not watched(work) else work.beside)
 
 
 def _first(column: Any) -> Any:

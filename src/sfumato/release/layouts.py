@@ -21,9 +21,12 @@ from sfumato.release.places import Geometry
 GEO = b"geo"
 """The key of GeoParquet in the metadata of a schema: names of columns, and a box around the true points."""
 
-_EXTENSION, _ABOUT = b"ARROW:extension:name", b"ARROW:extension:metadata"
+EXTENSION, ABOUT = b"ARROW:extension:name", b"ARROW:extension:metadata"
+"""The keys under which a field says that it is of an extension type, and which parameters that has."""
+
 _POINTS = ("geoarrow.point", "geoarrow.wkb", "geoarrow.wkt", "ogc.wkb", "geoarrow.geometry")
-_KEPT = ("crs", "crs_type", "edges")  # of what GeoArrow says about a column
+_EDGES = ("planar", "spherical", "vincenty", "thomas", "andoyer", "karney")
+_ENCODINGS = ("WKB", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon")
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")
 
 Paths = Mapping[str, str]
@@ -115,7 +118,7 @@ def extension_name(field: Any) -> str:
     """The name of the extension type of a field, registered or not; empty if it has none."""
     if isinstance(field.type, pa.BaseExtensionType):
         return str(field.type.extension_name)
-    return bytes((field.metadata or {}).get(_EXTENSION, b"")).decode(errors="replace")
+    return bytes((field.metadata or {}).get(EXTENSION, b"")).decode(errors="replace")
 
 
 def _could_hold_points(kind: Any) -> bool:
@@ -129,7 +132,7 @@ def _could_hold_points(kind: Any) -> bool:
 def _said(field: Any) -> System | None:
     """What GeoArrow says about the system of a column."""
     serialized = getattr(field.type, "__arrow_ext_serialize__", None)
-    about = serialized() if serialized is not None else (field.metadata or {}).get(_ABOUT)
+    about = serialized() if serialized is not None else (field.metadata or {}).get(ABOUT)
     if not about:
         return None
     try:
@@ -158,36 +161,81 @@ def _boxes_of(about: Mapping[str, Any], schema: Any) -> tuple[tuple[str, Paths],
 
 def released_field(name: str, kind: Any, before: Any) -> Any:
     """The field of released points: its type, and what GeoArrow said that is no more than a system."""
-    extension = (before.metadata or {}).get(_EXTENSION)
+    extension = (before.metadata or {}).get(EXTENSION)
     if extension is None:
         return pa.field(name, kind, nullable=before.nullable)
-    kept = {key: value for key, value in json.loads(before.metadata.get(_ABOUT) or b"{}").items() if key in _KEPT}
-    return pa.field(
-        name, kind, nullable=before.nullable, metadata={_EXTENSION: extension, _ABOUT: json.dumps(kept).encode()}
-    )
+    about = geoarrow_anew(before.metadata.get(ABOUT), before.name)
+    return pa.field(name, kind, nullable=before.nullable, metadata={EXTENSION: extension, ABOUT: about})
 
 
-def released_geo(metadata: Mapping[Any, Any], layout: PointLayout, name: str, stay: Sequence[str]) -> dict[Any, Any]:
-    """Metadata after a release: the box around the true points is gone, and so is what was said of other columns.
+def geoarrow_anew(about: bytes | None, name: str) -> bytes:
+    """What GeoArrow says of a column: its system, written anew, and its edges.
 
-    ``name`` is the column of released points, ``stay`` are columns of geometries that stay on purpose.
+    Examples
+    --------
+    >>> geoarrow_anew(b'{"crs": "OGC:CRS84", "edges": "spherical", "note": "of Atlantis"}', "home")
+    b'{"crs": "EPSG:4326", "crs_type": "authority_code", "edges": "spherical"}'
+    """
+    try:
+        found = dict(json.loads(about or b"{}"))
+    except (ValueError, TypeError) as error:
+        raise InvalidInput(f"what GeoArrow says about the column {shown(name)} cannot be read") from error
+    made: dict[str, Any] = {}
+    system = system_of(found.get("crs"))
+    if system is not None:
+        code = isinstance(found["crs"], str) and system.coded
+        written = system.name if code else system.projjson()
+        made["crs"] = system.name if written is None else written
+        made["crs_type"] = "projjson" if isinstance(made["crs"], dict) else "authority_code"
+    if found.get("edges") in _EDGES:
+        made["edges"] = found["edges"]
+    return json.dumps(made).encode()
+
+
+def released_geo(
+    metadata: Mapping[Any, Any] | None, layout: PointLayout | None, name: str, stay: Sequence[str]
+) -> dict[Any, Any]:
+    """What GeoParquet says of the columns after a release: nothing of where the points are, and no notes.
+
+    ``name`` is the column of released points, where the release is about a ``layout`` of points; ``stay`` are columns
+    of geometries that stay.
     """
     about = geo_metadata(metadata)
     if about is None:
-        return dict(metadata)
-    before = about["columns"].get(layout.name, {})
-    point = {key: before[key] for key in ("crs", "edges", "epoch") if key in before}
-    point |= {"encoding": before.get("encoding", "WKB"), "geometry_types": ["Point"]}
-    if layout.boxes and "covering" in before:
-        point["covering"] = {
-            kind: {side: path for side, path in box.items() if side in _CORNERS}
-            for kind, box in before["covering"].items()
-        }
-    columns = {name: point} | {other: about["columns"][other] for other in stay if other in about["columns"]}
+        return {}
+    columns = {other: _column_anew(about["columns"][other]) for other in stay if other in about["columns"]}
+    if layout is not None:
+        before = about["columns"].get(layout.name, {})
+        point = _column_anew(before) | {"geometry_types": ["Point"]}
+        if layout.boxes and "covering" in before:
+            point["covering"] = {"bbox": _covering(*layout.boxes[0])}
+        columns = {name: point} | columns
     primary = about.get("primary_column")
-    geo = {
-        "version": about.get("version", "1.1.0"),
-        "primary_column": primary if primary in columns else name,
-        "columns": columns,
-    }
-    return {key: value for key, value in metadata.items() if key != GEO} | {GEO: json.dumps(geo).encode()}
+    if not columns:
+        return {}
+    geo = {"version": "1.1.0", "primary_column": primary if primary in columns else next(iter(columns)),
+           "columns": columns}  # fmt: skip
+    return {GEO: json.dumps(geo).encode()}
+
+
+def _covering(box: str, paths: Paths) -> dict[str, list[str]]:
+    """Where the sides of the boxes around released points stand."""
+    return {side: [box, path] for path, side in paths.items()}
+
+
+def _column_anew(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What GeoParquet says of one column: its encoding, system and edges, each one of a few words or written anew."""
+    encoding = about.get("encoding", "WKB")
+    made: dict[str, Any] = {"encoding": encoding if encoding in _ENCODINGS else "WKB", "geometry_types": []}
+    if "crs" in about:
+        system = system_of(about["crs"])
+        written = None if system is None else system.projjson()
+        if system is None or written is not None:  # what is not said is WGS 84, which needs no words
+            made["crs"] = written
+    if about.get("edges") in _EDGES:
+        made["edges"] = about["edges"]
+    if about.get("orientation") == "counterclockwise":
+        made["orientation"] = "counterclockwise"
+    if isinstance(about.get("epoch"), int | float):
+        made["epoch"] = about["epoch"]
+    return made

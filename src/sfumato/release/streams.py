@@ -28,6 +28,7 @@ from sfumato.files import PartialFile, partial_files, place_together, writable
 from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.geo_files import DRIVERS, into_part, release_ogr
 from sfumato.release.geometry import refuse_geometry_types
+from sfumato.release.staying import GrownDictionaries, compacted, unordered, unordered_schema
 from sfumato.release.streams_text import (
     TEXTS,
     arrow_file,
@@ -38,7 +39,7 @@ from sfumato.release.streams_text import (
     release_text,
     sink_of,
 )
-from sfumato.release.tables import order_after, release_batch, released_schema
+from sfumato.release.tables import order_after, release_batch, released_schema, staying_names
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -97,9 +98,10 @@ def release_file(
     """Copy a file with the secrets of a column replaced by outputs of a proved mechanism.
 
     In CSV files, JSON lines and GeoJSON everything but the released cells is copied byte for byte; in Parquet and Arrow
-    files the other columns, their types, row groups and metadata stay; a GeoPackage or Shapefile is made anew of the
-    released rows. What a file says of its points as a whole (boxes around them, extents, statistics) is gone, or made
-    of released points. Parameters that are not listed here are those of :class:`~sfumato.release.terms.Terms`.
+    files the other columns, their types and row groups stay, and metadata are made anew; a GeoPackage or Shapefile is
+    made of the released rows. What a file says of its points as a whole (boxes around them, extents, statistics) is
+    gone, or made of released points. Parameters that are not listed here are those of
+    :class:`~sfumato.release.terms.Terms`.
 
     Parameters
     ----------
@@ -248,14 +250,19 @@ def _release_parquet(source: Path, target: Path | None, work: BatchRelease, batc
     with file:
         work.total = file.metadata.num_rows
         schema = named(source, released_schema, before, work)
+        stay = staying_names(before.names, work)
         named(source, _refuse_stored_order, file, work)
         named(source, refuse_geometry_types, _logical_types(file), work)
-        with sink_of(target) as sink, pq.ParquetWriter(sink, schema, compression=_codecs(file, work)) as writer:
+        several = file.metadata.num_row_groups > 1 or work.total > _LARGEST_GROUP
+        said = unordered_schema(schema) if several else schema
+        with sink_of(target) as sink, pq.ParquetWriter(sink, said, compression=_codecs(file, work)) as writer:
             for number in range(file.metadata.num_row_groups):
                 groups = file.iter_batches(batch_size=batch, row_groups=[number])
-                released = (release_batch(part, work, schema) for part in reading(source, "Parquet", groups))
+                parts = reading(source, "Parquet", groups)
+                released = (release_batch(part, work, schema, compact=False) for part in parts)
                 for group in _grouped(released):
-                    writer.write_table(pa.Table.from_batches(group, schema).unify_dictionaries(), _LARGEST_GROUP)
+                    table = compacted(pa.Table.from_batches(group, schema), stay)
+                    writer.write_table(unordered(table) if several else table, _LARGEST_GROUP)
 
 
 def _logical_types(file: Any) -> dict[str, str]:
@@ -328,12 +335,16 @@ def _release_ogr(
 def _release_arrow(source: Path, target: Path | None, work: BatchRelease, batch: int) -> None:
     with arrow_file(source) as file:
         schema = named(source, released_schema, file.schema, work)
+        stay, grown = staying_names(file.schema.names, work), GrownDictionaries()
+        said = schema if file.alone else unordered_schema(schema)
         with sink_of(target) as sink:
-            grown = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)  # as dictionaries of other columns may be
-            writer = pa.ipc.new_file(sink, schema, options=grown) if file.whole else pa.ipc.new_stream(sink, schema)
+            deltas = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+            writer = pa.ipc.new_file(sink, said, options=deltas) if file.whole else pa.ipc.new_stream(sink, said)
             with writer:
                 for whole in file.batches:
                     slices = (whole.slice(first, batch) for first in range(0, len(whole), batch))
-                    for group in _grouped(release_batch(part, work, schema) for part in slices):
-                        for part in pa.Table.from_batches(group, schema).combine_chunks().to_batches():
-                            writer.write_batch(part)
+                    released = (release_batch(part, work, schema, compact=False) for part in slices)
+                    for group in _grouped(released):
+                        table = compacted(pa.Table.from_batches(group, schema), stay)
+                        for part in table.combine_chunks().to_batches():
+                            writer.write_batch(part if file.alone else grown.of(part))

@@ -37,6 +37,7 @@ _COMPRESSIONS: dict[str, Any] = {
 }  # of text; the others compress inside
 _BLOCK = 1 << 22  # bytes of text read at once
 _LONGEST_RECORD = 1 << 26  # bytes
+_LARGEST_BATCH = 1 << 20  # rows; a larger one is not written as one
 
 
 def compression_of(path: Path) -> Any:
@@ -80,11 +81,14 @@ def delimiter_of(source: Path, given: str | None = None) -> str | None:
 
 
 class ArrowFile(NamedTuple):
-    """The schema of an Arrow file and its batches; ``whole`` where it is no stream."""
+    """The schema of an Arrow file and its batches; ``whole`` where it is no stream, ``alone`` where that has one batch
+    of a usual size.
+    """
 
     schema: Any
     batches: Iterator[Any]
     whole: bool
+    alone: bool
 
 
 @contextmanager
@@ -96,8 +100,9 @@ def arrow_file(source: Path) -> Iterator[ArrowFile]:
         mapped.seek(0)
         reader: Any = pa.ipc.open_file(mapped) if whole else pa.ipc.open_stream(mapped)
         batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if whole else iter(reader)
+        alone = whole and reader.num_record_batches == 1 and len(reader.get_batch(0)) <= _LARGEST_BATCH
     with mapped:
-        yield ArrowFile(reader.schema, _sound(source, batches), whole)
+        yield ArrowFile(reader.schema, _sound(source, batches), whole, alone)
 
 
 def _sound(source: Path, batches: Iterator[Any]) -> Iterator[Any]:

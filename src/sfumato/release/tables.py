@@ -18,12 +18,12 @@ any other with ``__arrow_c_stream__``     a pyarrow ``Table``
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
+from functools import partial
 from typing import Any, Unpack
 
 import narwhals as nw
@@ -35,6 +35,7 @@ from sfumato.arguments import integer
 from sfumato.errors import InvalidInput, NotSupported, keyword, shown
 from sfumato.release.batches import BATCH, LARGEST_BATCH, Added, BatchRelease, Progress, batch_release, tell
 from sfumato.release.geometry import (
+    geo_anew,
     refuse_coordinates,
     refuse_geo,
     refuse_geometry_columns,
@@ -42,12 +43,13 @@ from sfumato.release.geometry import (
     refuse_geometry_types,
     refuse_geometry_values,
     watched,
-    without_geo,
 )
 from sfumato.release.geopandas import geo_frame, holds_shapes, pandas_layout, point_series, wkb_of_series
 from sfumato.release.layouts import released_field, schema_layout
+from sfumato.release.metadata import index_stays, pandas_anew, staying_field
 from sfumato.release.places import Geometry
 from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
+from sfumato.release.staying import filtered, staying, staying_index, staying_polars, staying_series, staying_type
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 
 
@@ -149,13 +151,16 @@ def order_after(names: Sequence[str], work: BatchRelease) -> list[str | Added]:
 
 
 def _columns_after(
-    names: Sequence[str], work: BatchRelease, old: Callable[[str], Any], new: Callable[[Added, Any], Any]
-) -> dict[str, Any]:
-    """The columns after a release by name: ``old`` gives those that stay, ``new`` makes one from what it replaces."""
+    names: Sequence[str], work: BatchRelease, old: Callable[[str], Any], new: Callable[[Added, Any], Any],
+    stay: Callable[[Any], Any],
+) -> dict[str, Any]:  # fmt: skip
+    """The columns after a release by name: ``old`` gives one that was there, ``stay`` makes of it what may stay, and
+    ``new`` one that replaces it.
+    """
     columns = {}
     for column in order_after(names, work):
         if isinstance(column, str):
-            columns[column] = old(column)
+            columns[column] = stay(old(column))
         else:
             columns[column.name] = new(column, old(work.replaced[work.added.index(column)]))
     return columns
@@ -184,6 +189,7 @@ def label_array(added: Added, like: Any = None) -> Any:
     """
     if like is not None and pa.types.is_dictionary(like):
         like = like.value_type
+    like = None if like is None else staying_type(like)
     if like not in added.arrays:
         made = added.made
         added.arrays[like] = _label_array(list(added.values or []), like) if made is None else made(like)
@@ -247,10 +253,10 @@ def released_schema(schema: Any, work: BatchRelease) -> Any:
             return released_field(added.name, new_array(added, np.empty(0, dtype=np.int64), before.type).type, before)
         return pa.field(added.name, new_array(added, np.empty(0, dtype=np.int64), before.type).type, nullable=nullable)
 
-    metadata = without_geo(schema.metadata or {}, work) or None
-    fields = _columns_after(schema.names, work, schema.field, field).values()
+    fields = list(_columns_after(schema.names, work, schema.field, field, staying_field).values())
     gone = (*work.terms.drop, *(() if work.terms.keep else work.replaced))
-    return pa.schema(fields, metadata=_metadata_without(metadata, gone))
+    said = pandas_anew(schema.metadata, [name for name in schema.names if name not in gone], gone)
+    return pa.schema(fields, metadata=geo_anew(schema, work) | said or None)
 
 
 def read_schema(schema: Any, work: BatchRelease) -> None:
@@ -269,51 +275,33 @@ def _refuse_extension(field: Any) -> None:
         )
 
 
-def _metadata_without(metadata: Any, taken: Sequence[str]) -> Any:
-    """Pandas writes how many different values a categorical column has, Spark what others know of a column."""
-    if not metadata or metadata.keys().isdisjoint({b"pandas", _SPARK_METADATA}):
-        return metadata
-    rest = {name: value for name, value in metadata.items() if name not in (b"pandas", _SPARK_METADATA)}
-    try:
-        about = json.loads(metadata[b"pandas"])
-        stored = [(entry["name"], entry.get("field_name") or entry["name"]) for entry in about["columns"]]
-        about["columns"] = [entry for entry in about["columns"] if entry["name"] not in taken]
-        about["index_columns"] = [entry for entry in about["index_columns"] if entry not in taken]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return rest
-    for name, place in stored:
-        if name in taken and place not in taken:
-            raise _index_stays(name, f"the column {shown(place)}")
-    return rest | {b"pandas": json.dumps(about).encode()}
+def release_batch(batch: Any, work: BatchRelease, schema: Any, *, compact: bool = True) -> Any:
+    """The next batch of a table, released; ``schema`` comes from :func:`released_schema`.
 
-
-_SPARK_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
-
-
-def _index_stays(name: str, where: str) -> InvalidInput:
-    return InvalidInput(
-        f"the index of pandas, {where}, is called {name!r} as well: it would stay beside the noise and may hold the "
-        "same values; rename or reset the index first"
-    )
-
-
-def release_batch(batch: Any, work: BatchRelease, schema: Any) -> Any:
-    """The next batch of a table, released; ``schema`` comes from :func:`released_schema`."""
+    Dictionaries of columns that stay list what stands in the batch; who puts batches together, and then makes them
+    ``compact``, says so.
+    """
     refuse_geometry_columns(batch, work)
     columns = ([TypedValues(batch.column(name)) for name in names] for names in (work.taken, work.terms.ids))
     drawn = work.draw(*columns)
     if drawn.kept is not None:
-        batch = batch.filter(pa.array(drawn.kept))
-    return pa.RecordBatch.from_arrays(_arrow_columns(batch, work, drawn.outputs), schema=schema)
+        batch = filtered(batch, drawn.kept)
+    return pa.RecordBatch.from_arrays(_arrow_columns(batch, work, drawn.outputs, compact), schema=schema)
 
 
-def _arrow_columns(table: Any, work: BatchRelease, outputs: NDArray[np.int64]) -> list[Any]:
+def staying_names(names: Sequence[str], work: BatchRelease) -> list[str]:
+    """The columns that stay beside the released ones."""
+    return [column for column in order_after(names, work) if isinstance(column, str)]
+
+
+def _arrow_columns(table: Any, work: BatchRelease, outputs: NDArray[np.int64], compact: bool = True) -> list[Any]:
     """The columns of an Arrow table or batch after a release, rows that are left out being gone already."""
 
     def new(added: Added, before: Any) -> Any:
         return new_array(added, outputs, before.type)
 
-    return list(_columns_after(table.schema.names, work, table.column, new).values())
+    stay = partial(staying, compact=compact)
+    return list(_columns_after(table.schema.names, work, table.column, new, stay).values())
 
 
 def _drawn(columns: Callable[[str], Any], rows: int, work: BatchRelease, batch: int) -> tuple[Any, Any]:
@@ -337,7 +325,7 @@ def _released_arrow(table: Any, work: BatchRelease, batch: int) -> Any:
     refuse_geometry_columns(table, work)
     outputs, kept = _drawn(table.column, len(table), work, batch)
     if kept is not None:
-        table = table.filter(pa.array(kept))
+        table = filtered(table, kept)
     columns = _arrow_columns(table, work, outputs)
     work.finish()
     return pa.Table.from_arrays(columns, schema=schema)
@@ -356,7 +344,7 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int) -> Any:
     refuse_coordinates(names, work)
     for name in () if work.terms.keep else work.replaced:
         if name in table.index.names:
-            raise _index_stays(name, "its row names")
+            raise index_stays(name, "its row names")
     refuse_geometry_types({name: str(kind) for name, kind in table.dtypes.items()}, work)
     refuse_geo(table.attrs.get("geo"), names, work)
     refuse_geometry_values(names, lambda name: _first_of_pandas(table[name]), work)
@@ -364,11 +352,12 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int) -> Any:
     outputs, kept = _drawn(lambda name: _arrow_of_pandas(frame, name), len(table), work, batch)
     if kept is not None:
         table = table[kept]
-    data = _columns_after(names, work, table.__getitem__, lambda c, before: _pandas_series(c, outputs, before))
+    data = _columns_after(
+        names, work, table.__getitem__, lambda c, before: _pandas_series(c, outputs, before), staying_series
+    )
     work.finish()
-    done = nw.get_native_namespace(frame).DataFrame(data, index=table.index)
-    done.attrs = without_geo(table.attrs, work)
-    done.columns.name = table.columns.name
+    done = nw.get_native_namespace(frame).DataFrame(data, index=table.index)  # without attributes, which are notes
+    done.index = staying_index(done.index)
     return geo_frame(done, table, work) if hasattr(table, "_geometry_column_name") else done
 
 
@@ -480,7 +469,7 @@ def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
         fresh = native.Series(added.name, new_array(added, outputs, like))
         return fresh.cast(_coded(added, before.dtype, native)) if coded else fresh
 
-    columns = _columns_after(table.columns, work, table.__getitem__, new)
+    columns = _columns_after(table.columns, work, table.__getitem__, new, staying_polars)
     work.finish()
     return native.DataFrame(list(columns.values()))
 
