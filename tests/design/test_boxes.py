@@ -336,7 +336,17 @@ def test_people_close_together_in_a_large_box_are_not_served_by_noise() -> None:
 @pytest.mark.parametrize("epsilon", [10**9, 10**20])
 def test_a_box_too_large_for_a_bound_is_said_to_be(epsilon: int) -> None:
     design = sf.design(*asked(sf.box((1, 1), step="1/4"), epsilon=epsilon), outputs=[(0.25, 0.25), (0.75, 0.75)])
-    assert design.bound or "without a bound" in design.method
+    assert not design.bound and "without a bound: the smallest finite problem for one has" in design.method
+
+
+@pytest.mark.parametrize(
+    ("sides", "step"), [((2, "1/2", "7/2"), (1, "1/4", "7/2")), ((2, 10), ("1/100", 10))], ids=["cuboid", "strip"]
+)
+def test_cells_that_are_long_along_one_axis_have_a_bound(sides: tuple[Any, ...], step: tuple[Any, ...]) -> None:
+    """Each axis is cut for itself: cells as wide as the shortest side would be too many."""
+    box = sf.box(sides, step=step)
+    design = sf.design(*asked(box, epsilon="1/2"), tolerance=0.5, time_limit=60)
+    assert design.gap <= 0.5 and "without a bound" not in design.method
 
 
 @pytest.mark.parametrize("epsilon", ["1e-20", "1e-30"])

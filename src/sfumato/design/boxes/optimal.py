@@ -76,6 +76,8 @@ _SAFE = 1 + 1e-5  # what is shown is never better than what is returned: integer
 MESHES = (1.0, 0.7, 0.5, 0.36, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.012, 0.008, 0.005, 0.003)
 """ε times the side of a cell, round after round: from a first answer within a second to the best that is worth it."""
 
+_COARSE_BOUNDS = (2.0, 4.0)  # the same where no problem of these fits: a bound that is far is more than none
+
 # What is lost by a lattice, and by the finite problem of a bound, is about so much times the square of a mesh, as a
 # part of the loss: measured for uniform priors on squares. It says which side to refine, nothing more.
 _LATTICE_ERROR, _BOUND_ERROR, _COVER_ERROR = 0.05, 0.06, (0.006, 0.001)
@@ -308,19 +310,20 @@ class _BoxSearch:
     def _bound_rounds(self) -> list[tuple[float, bool]]:
         """The sides of the cells of finite problems, those of the box first, each in more parts than the one before.
 
-        Where losses bend between secrets, each of them is solved once for a first answer and once thoroughly.
+        Where losses bend between secrets, each of them is solved once for a first answer and once thoroughly. Cells may
+        be long along one axis and short along another: each axis is cut for itself.
         """
-        rate, shortest = self.fineness, float(min(self.box.step))
-        least = 2 if min(self.box.shape) == 1 else 1
-        parts = sorted({max(least, ceil(rate * shortest / mesh - 1e-9)) for mesh in MESHES})
-        found = [
-            (rate * shortest / many, last) for many in parts for last in ((False,) if self.straight else (False, True))
-        ]
-        if self._fits("bound", found[0][0]):
-            return found
+        cut = {self._bound_parts(mesh): None for mesh in MESHES}
+        widths = [self.fineness * float(step) for step in self.box.step]
+        finest = [max(width / many for width, many in zip(widths, parts, strict=True)) for parts in cut]
+        if self._fits("bound", finest[0]):
+            return [(mesh, last) for mesh in finest for last in ((False,) if self.straight else (False, True))]
         # cells are so many that they are looked at in classes, each of cells farther apart
-        apart = {self._strides(mesh): mesh for mesh in reversed(MESHES) if mesh > found[0][0]}
-        return [(mesh, False) for strides, mesh in reversed(apart.items()) if max(strides) > 1]
+        apart = {self._strides(mesh): mesh for mesh in reversed(MESHES) if mesh > finest[0]}
+        classes = [(mesh, False) for strides, mesh in reversed(apart.items()) if max(strides) > 1]
+        if classes and self._fits("bound", classes[0][0]):
+            return classes
+        return [(mesh, False) for mesh in _COARSE_BOUNDS if self._fits("bound", mesh)]
 
     def _standing(self, side: str) -> float:
         """The number that a side has come to."""
@@ -519,7 +522,7 @@ class _BoxSearch:
         """The best of both sides before the kernel."""
         assert self.table is not None
         self._announce("rounding and proving")
-        began = self.watch.spent
+        began, tried = self.watch.spent, "last bound" in self.seconds
         mechanism = self._mechanism(self.table)
         self.seconds = {
             "solve": self.seconds.get("solve", 0.0), "bound": self.seconds.get("bound", 0.0),
@@ -530,10 +533,18 @@ class _BoxSearch:
         method = f"conic program on {' × '.join(map(str, mechanism.rounding.shape))} lattice points"
         if len(mechanism.outputs) == 1:
             method = "nothing is told"
-        if not bound and not stopped and self.table.value:
-            across = self.privacy.rate * float(max(self.box.sides))
-            method += f", without a bound: the box is {across:.3g} times 1/epsilon, too large for one"
+        if not bound and not stopped and self.table.value and "bound" in self.aim.sides:
+            method += f", without a bound: {self._why_no_bound(tried)}"
         return BoxDesign(mechanism, loss, bound, method, self.iterations, self.seconds, stopped=stopped)
+
+    def _why_no_bound(self, tried: bool) -> str:
+        """What is true where the rounds have ended without one."""
+        if tried:
+            return "the finite problems that were solved prove none"
+        points, most = self._secrets(_COARSE_BOUNDS[-1]), int(_LARGEST_FINITE * len(self.group) ** 0.3)
+        if points <= most:
+            return "a finite problem for one does not fit into memory"
+        return f"the smallest finite problem for one has {points} points, more than {most}"
 
     def _mechanism(self, table: BoxTable) -> BoxMechanism:
         weighed = moments(table.rounding, self.density, table.parts)
