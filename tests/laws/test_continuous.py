@@ -345,9 +345,17 @@ def test_lemma_16_finer_steps_are_legal_on_the_lattice(loss: IntervalLoss, steps
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_lemma_16_at_the_point_1_the_steps_are_not_legal_and_it_does_not_matter(steps: int) -> None:
-    """With T = N the right guess 1 costs more than its neighbour; π_N gives the point no weight. Not so from 2N on."""
+    """The guess 1 − 1/T costs less than 1 at both ends, for every T; among guesses on U_N it is one for T = N only.
+
+    π_N gives the point 1 no weight.
+    """
     stairs = {times: lattice_loss(step_loss(absolute_error(), steps * times), steps) for times in (1, 2, 3)}
     assert [bool(is_legal(loss)) for loss in stairs.values()] == [False, True, True]
+    for times in (1, 2, 3):
+        guesses = [0, 1 - Fraction(1, steps * times), 1] if steps * times > 1 else [0, 1]
+        finer = lattice_loss(step_loss(absolute_error(), steps * times), steps, guesses)
+        first, end = finer.matrix[:, 0], finer.matrix[:, -1]
+        assert first[-2] < first[-1] and end[-2] < end[-1] and not is_legal(finer)
     last = lattice_loss(step_loss(absolute_error(), steps), steps).matrix[:, -1]
     assert last[-1] == pytest.approx(1 / steps) and last[-2] == pytest.approx(0)
     assert gather(Density.uniform(), steps).weights[-1] == 0

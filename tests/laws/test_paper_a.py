@@ -50,6 +50,7 @@ def test_definition_6_strictly_monotone_losses_are_monotone(space: sf.FiniteSpac
 @settings(max_examples=60)
 def test_definition_6_trivial_losses_are_not_strictly_monotone(space: sf.FiniteSpace, data: st.DataObject) -> None:
     """With two actions or more a trivial loss is never strictly monotone; constant ones are monotone, f(x) = x is not.
+    With one action f(x) = x is both.
 
     At α(w) alone a strictly monotone row is least, and α(w) is another secret for each action.
     """
@@ -60,6 +61,8 @@ def test_definition_6_trivial_losses_are_not_strictly_monotone(space: sf.FiniteS
     assert not sf.losses.is_strictly_monotone(loss, space)
     assert sf.losses.is_monotone(losses.matrix(space, [[2] * len(space)] * actions, actions=range(actions)), space)
     assert not sf.losses.is_monotone(losses.matrix(space, [range(len(space))] * 2, actions="ab"), space)
+    one = losses.matrix(sf.line(3), [[0, 1, 2]], actions="a")
+    assert sf.losses.is_trivial(one) and sf.losses.is_strictly_monotone(one, sf.line(3))
 
 
 @given(exact_private_channels(), st.data())
