@@ -29,7 +29,7 @@ from scipy.stats import chi2
 
 import sfumato as sf
 from sfumato.release.streams import release_file
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 from timing import Table
 
 SIDE = 20
@@ -121,7 +121,7 @@ def formats_and_libraries(rows: int) -> None:
         report.add(name, *(count / second / 1e6 for second in seconds))
 
     for name, given in libraries(table).items():
-        add(name, lambda options, given=given: release(city, given, "home", **options))
+        add(name, lambda options, given=given: release_table(city, given, "home", **options))
     with TemporaryDirectory(dir=".") as folder:
         for name, write in FORMATS.items():
             source, target = Path(folder) / f"in.{name}", Path(folder) / f"out.{name}"

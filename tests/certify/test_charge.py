@@ -24,7 +24,7 @@ from sfumato.mechanisms.lattice import Lattice
 from sfumato.release.ledger import Ledger
 from sfumato.release.sampler import Sampler, integer_noise, sampler
 from sfumato.release.streams import release_file
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 
 KEY = bytes(range(32))
 DISCRETE = sf.discrete(3)
@@ -195,10 +195,12 @@ def test_every_kind_is_released_under_a_key_once(tmp_path: Path, kind: str, secr
     mechanism, ledger = DRAWS[kind](), Ledger(tmp_path / "x.ledger")
     terms: dict[str, Any] = {"key": KEY, "row_id": "id", "ledger": ledger, "dataset": "d"}
     table = pa.table({"id": [1, 2], "s": secrets})
-    assert release(mechanism, table, "s", **terms) == release(sampler(mechanism), table.slice(0), "s", **terms)
+    assert release_table(mechanism, table, "s", **terms) == release_table(
+        sampler(mechanism), table.slice(0), "s", **terms
+    )
     assert [entry.charged for entry in ledger.entries()] == [1, 0]
     with pytest.raises(InvalidInput, match="of other data"):
-        release(mechanism, pa.table({"id": [1, 2], "s": secrets[::-1]}), "s", **terms)
+        release_table(mechanism, pa.table({"id": [1, 2], "s": secrets[::-1]}), "s", **terms)
 
 
 def test_products_are_charged_for_the_dearest_factor() -> None:

@@ -20,7 +20,7 @@ from sfumato.mechanisms.box_noise import laplace_noise
 from sfumato.release.engines import ENGINES, release_dask, release_spark
 from sfumato.release.ledger import Ledger
 from sfumato.release.places import Position
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 
 pytestmark = [
     pytest.mark.engines,
@@ -135,7 +135,7 @@ def test_a_release_is_written_once(engine: Engine, mechanism: sf.Mechanism, surv
 def test_keyed_noise_is_that_of_one_machine_however_the_rows_are_dealt(
     engine: Engine, mechanism: sf.Mechanism, survey: pa.Table, tmp_path: Path
 ) -> None:
-    here = release(mechanism, survey, "answer", **KEYED)
+    here = release_table(mechanism, survey, "answer", **KEYED)
     lazy = engine.release(mechanism, engine.frame(survey), "answer", **KEYED)
     written = engine.release(mechanism, engine.frame(survey, 5), "answer", tmp_path / "out", **KEYED)
     for made in (lazy, lazy, written):
@@ -148,7 +148,7 @@ def test_coordinates_get_the_noise_of_one_machine(engine: Engine, tmp_path: Path
     rng = np.random.default_rng(5)
     points = pa.table({"id": np.arange(900), "x": rng.uniform(-0.01, 4, 900), "y": rng.uniform(0, 3, 900)})
     terms: dict[str, Any] = KEYED | {"on_unknown": "nearest"}
-    here = release(hide, points, Position("x", "y"), **terms)
+    here = release_table(hide, points, Position("x", "y"), **terms)
     lazy = engine.release(hide, engine.frame(points), Position("x", "y"), **terms)
     ledger = Ledger(tmp_path / "spent.ledger")
     account: dict[str, Any] = {"ledger": ledger, "dataset": "people"}
@@ -158,7 +158,7 @@ def test_coordinates_get_the_noise_of_one_machine(engine: Engine, tmp_path: Path
     ):
         told = by_id(engine.table(made))
         assert told["x"].to_pylist() == here["x"].to_pylist() and told["y"].to_pylist() == here["y"].to_pylist()
-    release(hide, points, Position("x", "y"), **terms, **account)
+    release_table(hide, points, Position("x", "y"), **terms, **account)
     assert [entry.charged for entry in ledger.entries()] == [1, 0]  # the fingerprint is that of one machine
     twice = pa.concat_tables([points, points.slice(0, 1).set_column(1, "x", pa.array([1.25]))])
     with pytest.raises(errors.InvalidInput, match="1 row id comes with more than one secret"):
@@ -259,7 +259,7 @@ def test_a_ledger_knows_the_data_of_a_keyed_release_on_whatever_engine(
 ) -> None:
     ledger = Ledger(tmp_path / "budget.db", limit=1)
     terms = {"key": KEY, "row_id": "id", "ledger": ledger, "dataset": "survey"}
-    release(mechanism, survey, "answer", **terms)
+    release_table(mechanism, survey, "answer", **terms)
     engine.release(mechanism, engine.frame(survey, 4), "answer", tmp_path / "again", **terms)
     assert [entry.charged for entry in ledger.entries()] == [1, 0]
     other = survey.set_column(1, "answer", pa.array((survey["answer"].to_numpy() + 1) % 5))

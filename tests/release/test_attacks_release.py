@@ -29,7 +29,7 @@ from sfumato.release.lines_json import JsonRecords
 from sfumato.release.places import Position
 from sfumato.release.rows import BadRow, TypedValues
 from sfumato.release.streams import release_file
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 from sfumato.release.terms import Terms
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
@@ -65,10 +65,10 @@ def test_no_row_of_data_passes_for_a_part_of_the_header(released: Callable[..., 
 def test_an_index_does_not_keep_the_secret(tmp_path: Path) -> None:
     frame = pd.DataFrame({"s": ["a", "b"], "k": [1, 2]}).set_index("s", drop=False)
     with pytest.raises(InvalidInput, match="index of pandas, its row names, is called 's' as well"):
-        release(RESPONSE, frame, "s")
+        release_table(RESPONSE, frame, "s")
     with pytest.raises(InvalidInput, match="index of pandas, the column '__index_level_0__', is called 's' as well"):
-        release(RESPONSE, pa.Table.from_pandas(frame), "s")
-    assert list(release(RESPONSE, frame, "s", into="t", keep=True).index) == ["a", "b"]  # where it is meant
+        release_table(RESPONSE, pa.Table.from_pandas(frame), "s")
+    assert list(release_table(RESPONSE, frame, "s", into="t", keep=True).index) == ["a", "b"]  # where it is meant
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
     frame.drop(columns="s").to_parquet(source)
     for column in ("t", None):  # once pandas could not read what came out
@@ -80,13 +80,13 @@ def test_what_spark_writes_of_a_column_does_not_stay() -> None:
     about = {"fields": [{"name": "s", "type": "string", "metadata": {"most": "a"}}]}
     name = b"org.apache.spark.sql.parquet.row.metadata"
     table = pa.table({"s": ["a"]}).replace_schema_metadata({name: json.dumps(about).encode()})
-    assert release(RESPONSE, table, "s").schema.metadata is None
+    assert release_table(RESPONSE, table, "s").schema.metadata is None
 
 
 def test_a_table_of_the_database_is_not_taken_for_the_released_one() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE released_by_sfumato AS SELECT 'true' AS s; CREATE TABLE given AS SELECT 'a' AS s")
-    assert release(RESPONSE, connection.sql("SELECT * FROM given"), "s").fetchall()[0][0] in "abc"
+    assert release_table(RESPONSE, connection.sql("SELECT * FROM given"), "s").fetchall()[0][0] in "abc"
 
 
 def test_nobody_else_reads_a_file_before_it_is_charged(tmp_path: Path) -> None:
@@ -158,10 +158,10 @@ def test_a_ledger_knows_the_same_data_in_any_order_and_on_any_engine(tmp_path: P
     other = table.set_column(1, "s", pa.array(["b", "b", "c"] * 100))
     ledger = Ledger(tmp_path / "l", limit=1)
     for rows in (table, table.take(list(range(299, -1, -1)))):
-        release(RESPONSE, rows, "s", key=KEY, row_id="id", ledger=ledger, dataset="d", batch=70)
+        release_table(RESPONSE, rows, "s", key=KEY, row_id="id", ledger=ledger, dataset="d", batch=70)
     assert [entry.charged for entry in ledger.entries()] == [1, 0]
     with pytest.raises(InvalidInput, match="of other data"):
-        release(RESPONSE, other, "s", key=KEY, row_id="id", ledger=ledger, dataset="d")
+        release_table(RESPONSE, other, "s", key=KEY, row_id="id", ledger=ledger, dataset="d")
     sent = job_of(RESPONSE, Terms("s", key=KEY, row_id="id", secret_never_changes=True), "out")
     for rows in (table, other):
         parts = [rows.slice(200), rows.slice(0, 0), rows.slice(0, 200)]
@@ -191,22 +191,22 @@ def test_integers_that_get_no_noise_are_refused_with_their_row() -> None:
     for wrong in (-(2**63), 2**62):  # the first stood for a row to be left out
         table = pa.table({"n": pa.array([7, wrong], pa.int64())})
         with pytest.raises(BadRow, match=rf"row 2: 'n' is {wrong}, but an integer .* within ±2\^61"):
-            release(counts, table, "n")
-        assert len(release(counts, table, "n", on_unknown="drop")) == 1
+            release_table(counts, table, "n")
+        assert len(release_table(counts, table, "n", on_unknown="drop")) == 1
 
 
 def test_columns_of_one_name_are_refused_clearly() -> None:
     twins = pa.table([["a"], [1], [2]], names=["s", "q", "q"])
     for table in (twins, twins.to_batches()[0], pd.DataFrame([["a", 1, 2]], columns=["s", "q", "q"])):
         with pytest.raises(InvalidInput, match="several columns 'q'"):
-            release(RESPONSE, table, "s")
+            release_table(RESPONSE, table, "s")
 
 
 def test_strange_types_are_released_or_refused_with_the_row() -> None:
     views = pa.table({"s": pa.array(["a", "b"], pa.string_view())})
-    assert set(release(RESPONSE, views, "s")["s"].to_pylist()) <= {"a", "b", "c"}
+    assert set(release_table(RESPONSE, views, "s")["s"].to_pylist()) <= {"a", "b", "c"}
     with pytest.raises(BadRow, match="row 1: 's' is UUID"):
-        release(RESPONSE, pa.table({"s": pa.array([b"0" * 16], pa.uuid())}), "s")
+        release_table(RESPONSE, pa.table({"s": pa.array([b"0" * 16], pa.uuid())}), "s")
 
 
 def test_numbers_out_of_reach(released: Callable[..., bytes]) -> None:
@@ -221,8 +221,8 @@ def test_numbers_out_of_reach(released: Callable[..., bytes]) -> None:
     assert released(strange, ending=".jsonl").startswith(b'{"\\u0071": 1000')
     corners = sf.tight_constraints(sf.PrivacyType(sf.points([[0.0, 0.0], [3.0, 0.5], [0.0, 7.0]]), epsilon=2))
     far = pa.table({"x": [1e308, -1e200], "y": [-1e308, 1.0]})
-    assert len(release(corners, far, Position("x", "y"), on_unknown="nearest", most_moved=1)) == 2
-    assert len(release(line, pa.table({"x": [1e308]}), Position("x"), on_unknown="nearest", most_moved=1)) == 1
+    assert len(release_table(corners, far, Position("x", "y"), on_unknown="nearest", most_moved=1)) == 2
+    assert len(release_table(line, pa.table({"x": [1e308]}), Position("x"), on_unknown="nearest", most_moved=1)) == 1
 
 
 def test_columns_at_the_front_go_with_their_delimiters(released: Callable[..., bytes]) -> None:

@@ -16,7 +16,7 @@ from sfumato import errors
 from sfumato.release.engines import ENGINES
 from sfumato.release.engines.job import CHECK_SCHEMA, Job, job_of, refuse_changed, written_once
 from sfumato.release.rows import BadRow
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 from sfumato.release.terms import Terms
 
 KEY = bytes(range(32))
@@ -46,7 +46,7 @@ def test_an_engine_that_is_not_installed_names_its_extra(
 def test_a_job_travels_and_gives_the_noise_of_a_release_here(mechanism: sf.Mechanism) -> None:
     sent = pickle.loads(pickle.dumps(job(mechanism, **KEYED)))
     parts = [batch for part in (TABLE[:1], TABLE[1:]) for batch in sent.released(part.to_batches())]
-    here = release(mechanism, TABLE, "answer", **KEYED)
+    here = release_table(mechanism, TABLE, "answer", **KEYED)
     assert pa.Table.from_batches(parts).equals(here)
     (known,) = sent.identities(TABLE.to_batches())
     assert known.schema == CHECK_SCHEMA and known["secret"].to_pylist() == [0, 1, 2, 2]
@@ -56,7 +56,9 @@ def test_a_job_travels_and_gives_the_noise_of_a_release_here(mechanism: sf.Mecha
 def test_noise_on_the_integers_travels_as_well() -> None:
     noise = sf.mechanisms.InfiniteGeometric(Fraction(1, 2))
     sent = pickle.loads(pickle.dumps(job(noise, **KEYED)))
-    assert pa.Table.from_batches(sent.released(TABLE.to_batches())).equals(release(noise, TABLE, "answer", **KEYED))
+    assert pa.Table.from_batches(sent.released(TABLE.to_batches())).equals(
+        release_table(noise, TABLE, "answer", **KEYED)
+    )
 
 
 def test_errors_say_in_which_part_a_row_is(mechanism: sf.Mechanism) -> None:

@@ -22,7 +22,7 @@ from sfumato.release.batches import batch_release
 from sfumato.release.geometry import geo_columns, refuse_geometry_types
 from sfumato.release.places import Place, Position
 from sfumato.release.streams import release_file
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 from sfumato.release.terms import Terms
 
 CITIES = sf.geo([(48.85, 2.35), (51.5, -0.12), (52.52, 13.4)], labels=["Paris", "London", "Berlin"])
@@ -137,7 +137,7 @@ def _with_attrs(table: Any) -> Any:
 @pytest.mark.parametrize("case", TABLES)
 def test_a_geometry_beside_a_released_place_is_refused(case: str) -> None:
     with pytest.raises(InvalidInput, match=r"^the column 'geometry' holds geometries.*: drop the column first$"):
-        release(MECHANISM, TABLES[case](), WHERE, **WITHIN)
+        release_table(MECHANISM, TABLES[case](), WHERE, **WITHIN)
 
 
 def test_what_is_no_geometry_stays() -> None:
@@ -145,31 +145,33 @@ def test_what_is_no_geometry_stays() -> None:
         "note": ["the POINT (see below)", "Polygon"], "raw": [b"\x01\x02", b"\x00" * 40], "parts": [[1, 2], [3]],
         "kind": [{"type": "Point"}, {"type": "Line"}], "digits": ["01" * 20, "00" * 20], "none": pa.nulls(2),
     }  # fmt: skip
-    done = release(MECHANISM, pa.table({**PLACES, **others}), WHERE, **WITHIN)
+    done = release_table(MECHANISM, pa.table({**PLACES, **others}), WHERE, **WITHIN)
     assert done.column_names == ["lat", "lon", *others] and done["note"].to_pylist() == others["note"]
 
 
 def test_labels_of_places_count_as_places() -> None:
     table = pa.table({"city": ["Paris", "London"], "geometry": WKB})
     with pytest.raises(InvalidInput, match="drop the column first"):
-        release(MECHANISM, table, "city")
-    assert release(MECHANISM, table, "city", into="noisy", keep=True)["geometry"].to_pylist() == WKB  # the truth stays
+        release_table(MECHANISM, table, "city")
+    assert (
+        release_table(MECHANISM, table, "city", into="noisy", keep=True)["geometry"].to_pylist() == WKB
+    )  # the truth stays
     grid = sf.exponential(sf.PrivacyType(sf.grid(2, 2), epsilon=1))
     with pytest.raises(InvalidInput, match="drop the column first"):
-        release(grid, pa.table({"x": [0.0], "y": [0.0], "shape": WKT[:1]}), Position("x", "y"))
+        release_table(grid, pa.table({"x": [0.0], "y": [0.0], "shape": WKT[:1]}), Position("x", "y"))
 
 
 def test_a_geometry_says_nothing_about_other_secrets() -> None:
     table = pa.table({"answer": ["a", "b"], "geometry": WKB}).replace_schema_metadata(GEO)
-    done = release(RESPONSE, table, "answer")
+    done = release_table(RESPONSE, table, "answer")
     assert done["geometry"].to_pylist() == WKB and b"bbox" not in done.schema.metadata[b"geo"]
 
 
 def test_the_box_around_the_true_places_goes(tmp_path: Path) -> None:
     """A table whose geometry was dropped may still have GeoParquet's metadata, with the box."""
     table = pa.table(PLACES).replace_schema_metadata({**GEO, b"owner": b"me"})
-    assert release(MECHANISM, table, WHERE, **WITHIN).schema.metadata is None
-    assert "geo" not in release(MECHANISM, _with_attrs(pd.DataFrame(PLACES)), WHERE, **WITHIN).attrs
+    assert release_table(MECHANISM, table, WHERE, **WITHIN).schema.metadata is None
+    assert "geo" not in release_table(MECHANISM, _with_attrs(pd.DataFrame(PLACES)), WHERE, **WITHIN).attrs
     pq.write_table(table, tmp_path / "in.parquet")
     release_file(MECHANISM, tmp_path / "in.parquet", tmp_path / "out.parquet", WHERE, **WITHIN)
     assert pq.read_schema(tmp_path / "out.parquet").metadata is None
@@ -182,7 +184,7 @@ def test_columns_that_geoparquet_names() -> None:
             geo_columns(wrong)
     boxed = pa.table({**PLACES, "box": [{"xmin": 2.35}, {"xmin": -0.12}]}).replace_schema_metadata(GEO)
     with pytest.raises(InvalidInput, match="the column 'box' holds geometries"):
-        release(MECHANISM, boxed, WHERE, **WITHIN)
+        release_table(MECHANISM, boxed, WHERE, **WITHIN)
 
 
 FILES: dict[str, Callable[[Path], object]] = {

@@ -25,7 +25,7 @@ from sfumato.release.keys import check_statement, key_bytes
 from sfumato.release.ledger import Ledger
 from sfumato.release.sampler import sampler
 from sfumato.release.streams import release_file
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 from sfumato.release.terms import Terms
 
 KEY = bytes(range(32))
@@ -45,7 +45,8 @@ def test_two_days_under_one_key_tell_who_has_moved() -> None:
     """Why it is refused: at ε = 1/10, an answer that changes is a secret that changed, for certain."""
     first, second, moved = days()
     one, two = (
-        release(WEAK, day, "home", **KEYED, secret_never_changes=True)["home"].to_numpy() for day in (first, second)
+        release_table(WEAK, day, "home", **KEYED, secret_never_changes=True)["home"].to_numpy()
+        for day in (first, second)
     )
     changed = one != two
     assert changed.sum() > 10 and moved[changed].all()  # with fresh noise three quarters of all answers change
@@ -55,21 +56,21 @@ def test_a_ledger_refuses_the_second_day(tmp_path: Path) -> None:
     first, second, _ = days()
     ledger = Ledger(tmp_path / "x.ledger", limit=1)
     for day, charged in ((first, 1), (first.take(np.arange(1999, -1, -1)), 0)):
-        release(WEAK, day, "home", **KEYED, ledger=ledger, dataset="people")
+        release_table(WEAK, day, "home", **KEYED, ledger=ledger, dataset="people")
         assert ledger.entries()[-1].charged == charged
     changed = [second, first.slice(0, 1999), pa.concat_tables([first, first.slice(0, 1)])]
     for day in changed:
         with pytest.raises(
             InvalidInput, match=r"this key was used for column 'home' of other data \(entry 1\): a row with"
         ):
-            release(WEAK, day, "home", **KEYED, ledger=ledger, dataset="people")
+            release_table(WEAK, day, "home", **KEYED, ledger=ledger, dataset="people")
     with pytest.raises(InvalidInput, match="this key was used for column 'home' of dataset 'people'"):
-        release(WEAK, second, "home", **KEYED, ledger=ledger, dataset="people, later")
+        release_table(WEAK, second, "home", **KEYED, ledger=ledger, dataset="people, later")
     (tmp_path / "in.csv").write_text("id,home\n1,3\n")
     with pytest.raises(InvalidInput, match="of other data"):
         release_file(WEAK, tmp_path / "in.csv", tmp_path / "out.csv", "home", **KEYED, ledger=ledger, dataset="people")
     assert len(ledger.entries()) == 2 and not (tmp_path / "out.csv").exists()
-    release(
+    release_table(
         WEAK, second, "home", key=bytes(32), row_id="id", ledger=ledger, dataset="people"
     )  # a new key, a new charge
     assert [entry.charged for entry in ledger.entries()] == [1, 0, 1]

@@ -20,7 +20,7 @@ from box_tables import box_mechanism
 from sfumato.release.metadata import pandas_anew
 from sfumato.release.places import Geometry
 from sfumato.release.streams import release_file
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 from sfumato.spaces import earth_box
 from table_files import FORMATS
 
@@ -83,7 +83,7 @@ TABLES = {
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_of_arrow_have_the_values_and_no_notes(kind: str) -> None:
     table = noted()
-    done = release(RESPONSE, TABLES[kind](table), "home")
+    done = release_table(RESPONSE, TABLES[kind](table), "home")
     done = done.read_all() if kind == "reader" else done.to_table() if kind == "dataset" else pa.table(done)
     assert PLANTED.encode() in pickle.dumps(table) and PLANTED.encode() not in pickle.dumps(done)
     nested = [column.type.field(0) for column in done.columns if column.type.num_fields]
@@ -114,7 +114,7 @@ def test_pandas_finds_its_types_and_its_index_again(tmp_path: Path) -> None:
 def test_how_many_rows_there_were_is_not_said() -> None:
     """The index of pandas is a range that ends where the true table ended."""
     frame = pd.DataFrame({"home": ["a", "Atlantis", "c"], "age": [1, 2, 3]})
-    done = release(RESPONSE, pa.Table.from_pandas(frame), "home", on_unknown="drop")
+    done = release_table(RESPONSE, pa.Table.from_pandas(frame), "home", on_unknown="drop")
     assert json.loads(done.schema.metadata[b"pandas"])["index_columns"] == []
     assert done.to_pandas().index.tolist() == [0, 1]
 
@@ -122,7 +122,7 @@ def test_how_many_rows_there_were_is_not_said() -> None:
 def test_attributes_of_frames_are_gone() -> None:
     frame = pd.DataFrame({"home": ["a", "b"], "age": [1, 2]})
     frame.attrs, frame.columns.name = {"extent": [1.0, 2.0], "note": PLANTED}, PLANTED
-    done = release(RESPONSE, frame, "home")
+    done = release_table(RESPONSE, frame, "home")
     assert done.attrs == {} and done.columns.name is None
     assert PLANTED.encode() in pickle.dumps(frame) and PLANTED.encode() not in pickle.dumps(done)
 
@@ -131,7 +131,7 @@ def test_polars_and_duckdb_say_nothing_else() -> None:
     plain = noted().select(["home", "age"])
     made: list[Any] = [pl.from_arrow(plain), duckdb.connect().from_arrow(plain)]
     for table in made:
-        done = release(RESPONSE, table, "home")
+        done = release_table(RESPONSE, table, "home")
         assert PLANTED not in str(getattr(done, "to_arrow_table", getattr(done, "to_arrow", None))().schema.metadata)
 
 
@@ -147,7 +147,7 @@ def test_a_system_is_written_anew(tmp_path: Path) -> None:
             "ARROW:extension:name": "geoarrow.wkb", "ARROW:extension:metadata": json.dumps({"crs": crs, **NOTE}),
         })  # fmt: skip
         table = pa.table([pa.array(["a"]), pa.array([b"x"])], schema=pa.schema([pa.field("home", pa.string()), field]))
-        done = release(RESPONSE, table.replace_schema_metadata({"geo": json.dumps(about)}), "home")
+        done = release_table(RESPONSE, table.replace_schema_metadata({"geo": json.dumps(about)}), "home")
         assert PLANTED.encode() not in pickle.dumps(done)
         again = json.loads(done.schema.metadata[b"geo"])["columns"]["shape"]["crs"]
         assert pyproj.CRS.from_json_dict(again) == pyproj.CRS.from_json_dict(crs)

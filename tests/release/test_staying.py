@@ -20,7 +20,7 @@ import sfumato as sf
 from sfumato.errors import NotSupported
 from sfumato.release.staying import compacted, staying, staying_type
 from sfumato.release.streams import release_file
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 from table_files import FORMATS
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
@@ -70,7 +70,7 @@ def test_tables_of_arrow_name_no_other_row(name: str, drop: bool) -> None:
     """Where nothing is left out, values that no row has are still gone."""
     homes = HOMES if drop else ["a"] * 5
     table = pa.table({"home": homes, "other": columns()[name]})
-    done = release(RESPONSE, table, "home", on_unknown="drop", batch=2)
+    done = release_table(RESPONSE, table, "home", on_unknown="drop", batch=2)
     kept = [k for k in range(5) if not drop or k != 2]
     assert done["other"].to_pylist() == [table["other"].to_pylist()[k] for k in kept]
     told = pickle.dumps(done)
@@ -101,7 +101,7 @@ def test_an_order_of_values_stays_where_a_file_can_hold_it(tmp_path: Path) -> No
         [coded(True, [0, 2], ["low", "middle", "high"]), coded(True, [1, 2], ["low", "middle", "high"])]
     )
     table = pa.table({"home": ["a", "b"] * 2, "level": grown})
-    assert release(RESPONSE, table, "home")["level"].type.ordered
+    assert release_table(RESPONSE, table, "home")["level"].type.ordered
     parts = ((".parquet", True), (".arrows", False), (".arrow", False), (".arrow", True), (".parquet", False))
     for number, (ending, ordered) in enumerate(parts):
         source, target = tmp_path / f"in{number}{ending}", tmp_path / f"out{number}{ending}"
@@ -160,7 +160,7 @@ PANDAS: dict[str, Any] = {
 @pytest.mark.parametrize("name", PANDAS)
 def test_categories_of_pandas(name: str) -> None:
     frame = pd.DataFrame({"home": HOMES, "other": PANDAS[name]()})
-    done = release(RESPONSE, frame, "home", on_unknown="drop")
+    done = release_table(RESPONSE, frame, "home", on_unknown="drop")
     assert LEFT_OUT.encode() in pickle.dumps(frame) and hidden(pickle.dumps(done))
     told = [None if value is pd.NA or value is np.nan else value for value in done["other"].tolist()]
     assert told == ([{"town": town} for town in STAY] if name == "Arrow record" else STAY)
@@ -172,7 +172,7 @@ def test_row_names_of_pandas() -> None:
     towns = pd.Categorical.from_codes([1, 0, 2, -1, 1], categories=KNOWN)
     for index in (pd.CategoricalIndex(towns), pd.MultiIndex.from_arrays([towns, [*"uvwxy"]])):
         frame = pd.DataFrame({"home": HOMES}, index=index)
-        done = release(RESPONSE, frame, "home", on_unknown="drop")
+        done = release_table(RESPONSE, frame, "home", on_unknown="drop")
         assert hidden(pickle.dumps(done)) and str(done.index.tolist()) == str(frame[HOMES_KEPT].index.tolist())
 
 
@@ -186,7 +186,7 @@ def test_enumerations_of_polars(kind: Any) -> None:
     elif isinstance(kind, pl.Struct):
         values = [{"town": town} for town in towns]
     frame = pl.DataFrame({"home": HOMES, "other": pl.Series(values, dtype=kind)})
-    done = release(RESPONSE, frame, "home", on_unknown="drop")
+    done = release_table(RESPONSE, frame, "home", on_unknown="drop")
     assert done["other"].to_list() == [value for k, value in enumerate(values) if k != 2]
     assert LEFT_OUT not in str(done.schema) + str(done.to_arrow().to_pydict()) and hidden(pickle.dumps(done))
     if isinstance(kind, pl.Enum):
@@ -198,7 +198,7 @@ def test_enumerations_of_duckdb_and_datasets() -> None:
     connection.execute(f"CREATE TYPE town AS ENUM ('Oslo', '{LEFT_OUT}', '{UNUSED}')")
     connection.execute("CREATE TABLE given AS SELECT 'a' AS home, 'Oslo'::town AS other")
     connection.execute(f"INSERT INTO given VALUES ('elsewhere', '{LEFT_OUT}')")
-    done = release(RESPONSE, connection.sql("SELECT * FROM given"), "home", on_unknown="drop")
+    done = release_table(RESPONSE, connection.sql("SELECT * FROM given"), "home", on_unknown="drop")
     assert [str(kind) for kind in done.types][1] in ("ENUM('Oslo')", "VARCHAR")
-    table = release(RESPONSE, ds.dataset(pa.table({"home": HOMES, "other": coded()})), "home", on_unknown="drop")
+    table = release_table(RESPONSE, ds.dataset(pa.table({"home": HOMES, "other": coded()})), "home", on_unknown="drop")
     assert hidden(pickle.dumps(table.to_table()))

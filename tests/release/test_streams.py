@@ -28,7 +28,7 @@ from sfumato.release.keys import release_key
 from sfumato.release.places import Place, Position
 from sfumato.release.rows import BadRow
 from sfumato.release.streams import release_file
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 from table_files import FORMATS, leftovers
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
@@ -85,7 +85,7 @@ def test_a_key_needs_a_ledger_or_a_statement(ending: str, tmp_path: Path) -> Non
 def test_a_key_gives_every_format_the_same_answers(ending: str, tmp_path: Path) -> None:
     write, read = FORMATS[ending]
     table = example(500)
-    expected = release(RESPONSE, table, "home", **KEYED)["home"].to_pylist()
+    expected = release_table(RESPONSE, table, "home", **KEYED)["home"].to_pylist()
     write(table, tmp_path / f"in{ending}")
     for name, batch in (("one", 7), ("two", 1000)):
         target = tmp_path / f"{name}{ending}"

@@ -15,7 +15,7 @@ from sfumato.errors import InvalidInput
 from sfumato.mechanisms.continuous.interval import UNIT, Interval, as_interval
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.release.places import Position
-from sfumato.release.tables import release
+from sfumato.release.tables import release_table
 from sfumato.spaces.box import Box, box_of_grid, box_of_points
 
 SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=3)
@@ -73,7 +73,7 @@ def test_an_interval_is_a_box_of_one_axis() -> None:
 
 def test_lattices_are_drawn_at_their_points_and_boxes_of_coordinates_are_none() -> None:
     city = sf.mechanisms.lattice_tight_constraints(Lattice((8, 6), step="1/2"), epsilon=3)
-    noisy = release(city, pa.table({"x": [1.1, 3.7], "y": [0.2, 2.7]}), Position("x", "y"))
+    noisy = release_table(city, pa.table({"x": [1.1, 3.7], "y": [0.2, 2.7]}), Position("x", "y"))
     assert {k / 2 for k in range(8)} >= set(noisy["x"].to_pylist())
     assert {k / 2 for k in range(6)} >= set(noisy["y"].to_pylist())
     for other in (sf.box((4, 3), step="1/2"), sf.box((4, 3), step=(1, "1/2"), origin=("-1/2", "-1/4"))):
