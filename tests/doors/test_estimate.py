@@ -103,10 +103,35 @@ def test_rows_that_were_left_out_are_told(folder: Path) -> None:
     assert "dropped  2 of 6 rows" in shown.stdout
 
 
-def test_another_mechanism_is_noticed(folder: Path) -> None:
-    (folder / "other.csv").write_text("q1\n" + "never\n" * 500 + "often\n" * 500)
-    shown = sfumato("estimate", f"{folder}/scale.sfm", f"{folder}/other.csv", "--column", "q1")
-    assert "share of rarely is -1.000, far below 0 for an error of 0.000: was this column" in shown.stdout
+def test_what_the_mechanism_never_released_is_refused(folder: Path) -> None:
+    """True answers, those of another mechanism, and groups that are the answers themselves."""
+    (folder / "other.csv").write_text(
+        "q1,q2,day\n" + "never,yes,1\n" * 500 + "often,no,1\n" * 500 + "rarely,no,2\n" * 2
+    )
+    asked = ("estimate", f"{folder}/scale.sfm", f"{folder}/other.csv", "--column", "q1")
+    for given, where in (((), "q1: was"), (("--by", "day"), "day 1: q1: was"), (("--method", "likelihood"), "q1: was")):
+        shown = sfumato(*asked, *given, "--json")
+        assert shown.returncode == 2 and shown.stdout == ""
+        assert f"{where} this column released by this mechanism?" in shown.stderr
+    # each column alone might be released; together they leave no doubt that they are not
+    (folder / "pairs.csv").write_text("q1,q2\n" + "no,yes\n" * 100 + "yes,no\n" * 100)
+    asked = ("estimate", f"{folder}/yesno.sfm", f"{folder}/pairs.csv", "--column", "q1")
+    assert sfumato(*asked).returncode == 0
+    assert "q1 × q2: was this column" in sfumato(*asked, "--column", "q2").stderr
+    for option in ("--by", "--weights"):
+        assert "'q1' is released: groups and weights" in sfumato(*asked, option, "q1").stderr
+
+
+def test_rows_that_fit_badly_and_intervals_that_are_cut_are_told(folder: Path) -> None:
+    (folder / "odd.csv").write_text("q1\n" + "never\n" * 32 + "often\n" * 32)
+    asked = ("estimate", f"{folder}/scale.sfm", f"{folder}/odd.csv", "--column", "q1")
+    shown = sfumato(*asked)
+    assert shown.returncode == 0 and "note     was this column released by this mechanism?" in shown.stdout
+    assert "intervals are cut there" in shown.stdout and "left of the interval of rarely" in shown.stdout
+    record = json.loads(sfumato(*asked, "--json").stdout)
+    assert 1e-6 < record["fit"] < 1e-3
+    for share in record["shares"]:
+        assert share["cut"] == (not 0 <= share["share"] <= 1) == (not share["low"] <= share["share"] <= share["high"])
 
 
 def test_mechanisms_that_tell_no_shares_say_what_to_ask_for(folder: Path) -> None:

@@ -25,14 +25,13 @@ from sfumato.release.estimation_cross import CrossTable, cross_table, spent_on_a
 from sfumato.release.estimation_files import ReleasedCounts, released_counts
 from sfumato.release.estimation_intervals import level_of
 from sfumato.release.estimation_plan import inflation_words, survey_plan
-from sfumato.release.estimation_words import share_lines
+from sfumato.release.estimation_words import remarks, share_lines
 from sfumato.release.ledger import Ledger
 from sfumato.release.ledger_values import Spent
 from sfumato.report.figure import drawable, write
 from sfumato.report.shares import shares_figure
 from sfumato.specs.words import promised
 
-_FAR_BELOW = 5.0  # standard errors below 0 at which no luck, but another mechanism, is behind a share
 _MOST_CELLS = 200  # lines of a cross table that are printed
 
 FigureOfShares = Annotated[
@@ -146,6 +145,9 @@ def _estimates(
         if len(proved) > 1:
             channels, references = [one.channel.to_floats() for one in proved], [_reference(one) for one in proved]
             tables.append(cross_table(channels, part, names=columns, references=references))
+        for table, name in zip(tables, [*columns, " × ".join(columns)], strict=False):
+            if table.fit.refused:
+                raise InvalidInput(f"{name}: {table.fit}")
     except InvalidInput as error:
         raise InvalidInput(f"{by} {text_of(group)}: {error}" if by is not None else str(error)) from None
     return tables
@@ -215,7 +217,8 @@ def _pages(
             lines += [f"shares   {name}{where}: {rows}, {how}", ""]
             most = None if isinstance(table, Frequencies) else _MOST_CELLS
             lines += share_lines(table, wanted.level, simultaneous=wanted.simultaneous, most=most)
-            lines += ["", *_noise(table), *_strange(table), ""]
+            told = remarks(table, wanted.level, simultaneous=wanted.simultaneous)
+            lines += ["", *_noise(table), *told, ""]
     return lines
 
 
@@ -230,21 +233,6 @@ def _noise(table: Frequencies | CrossTable) -> list[str]:
     return [
         f"{share}: {clear:,.0f} answers in the clear would tell as much",
         f"         as much as {rows:,.0f} in the clear needs {more:,.0f} respondents, {times} times as many",
-    ]
-
-
-def _strange(table: Frequencies | CrossTable) -> list[str]:
-    """A word where answers do not look like those of the mechanism."""
-    shares = floats(table.linear if isinstance(table, Frequencies) else table.weights).ravel()
-    errors = table.standard_errors.ravel()
-    below = np.flatnonzero(shares < -np.maximum(_FAR_BELOW * errors, 1e-9))  # an error of 0 leaves rounding
-    if not below.size:
-        return []
-    labels: Sequence[Any] = table.secrets if isinstance(table, Frequencies) else table.cells
-    label, share, error = text_of(labels[int(below[0])]), shares[below[0]], errors[below[0]]
-    return [
-        f"note     the unbiased share of {label} is {share:.3f}, far below 0 for an error of {error:.3f}: was this "
-        "column released by this mechanism?"
     ]
 
 
@@ -267,7 +255,8 @@ def _record(
     rows = zip(labels, floats(table.weights).ravel(), table.standard_errors.ravel(), ends, strict=True)
     shares = [
         {"answer": text_of(label) if isinstance(table, Frequencies) else [text_of(part) for part in label],
-         "share": float(share), "standard_error": float(error), "low": float(low), "high": float(high)}
+         "share": float(share), "standard_error": float(error), "low": float(low), "high": float(high),
+         "cut": not low <= share <= high}
         for label, share, error, (low, high) in rows
     ]  # fmt: skip
     about = {"column": name} if name is not None else {"columns": list(counts.columns)}
@@ -277,7 +266,8 @@ def _record(
     return about | grouped | {
         "method": how, "level": level_of(wanted.level),
         "simultaneous": wanted.simultaneous, "rows": table.total, "effective_rows": table.counted.effective_rows,
-        "dropped": counts.dropped, "noise_share": table.noise_share, "times_as_many": inflation, "shares": shares,
+        "dropped": counts.dropped, "fit": table.fit.chance,
+        "noise_share": table.noise_share, "times_as_many": inflation, "shares": shares,
     }  # fmt: skip
 
 

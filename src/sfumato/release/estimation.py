@@ -60,6 +60,7 @@ from sfumato.release.estimation_counts import (
     tally,
     weights_of,
 )
+from sfumato.release.estimation_fit import Fit, fit_of
 from sfumato.release.estimation_intervals import (
     Recovery,
     level_of,
@@ -69,7 +70,7 @@ from sfumato.release.estimation_intervals import (
     score_intervals,
 )
 from sfumato.release.estimation_likelihood import maximum_likelihood
-from sfumato.release.estimation_words import share_lines
+from sfumato.release.estimation_words import remarks, share_lines
 from sfumato.rooms import at_front_door
 
 if TYPE_CHECKING:  # an extra
@@ -100,6 +101,11 @@ class EstimatedShares(ABC):
         """The combinations of answers, the last question fastest."""
 
     @property
+    @abstractmethod
+    def fit(self) -> Fit:
+        """Whether these rows may come from the mechanism at all: :mod:`sfumato.release.estimation_fit`."""
+
+    @property
     def linear(self) -> Array:
         """The estimate whose errors are those of the shares: the shares themselves, unless they are the likeliest."""
         return self.weights
@@ -115,8 +121,9 @@ class EstimatedShares(ABC):
         return np.sqrt(sample_variances(self.recovery, self.counted))
 
     def intervals(self, level: Number = "0.95", *, simultaneous: bool = False) -> Floats:
-        """Low and high end for each share, along a last axis, within 0 and 1.
+        """Low and high end for each share, along a last axis, within 0 and 1: true shares lie there.
 
+        An estimate outside is not in its interval, and both ends are the same border if nothing else is left.
         Each covers its share with about the level; with ``simultaneous`` all of them together do (Bonferroni). They
         are of Wilson's kind, and not symmetric: :mod:`sfumato.release.estimation_intervals`.
         """
@@ -141,7 +148,7 @@ class EstimatedShares(ABC):
         return at_front_door("report").shares_figure(self, level=level, simultaneous=simultaneous)
 
     def __str__(self) -> str:
-        return "\n".join([*share_lines(self, most=_MOST_SHOWN[len(self.titles) > 1]), repr(self)])
+        return "\n".join([*share_lines(self, most=_MOST_SHOWN[len(self.titles) > 1]), *remarks(self), repr(self)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,6 +193,11 @@ class Frequencies(EstimatedShares):
     def counted(self) -> WeightedCounts:  # type: ignore[override]
         """The rows with their weights, which are 1 where none are given."""
         return plain_counts(self.counts) if self.weighted is None else self.weighted
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Whether these rows may come from the channel at all; weights have no part in it."""
+        return fit_of(floats(self.channel.matrix), self.counts)
 
     @cached_property
     def linear(self) -> Array:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, reduce
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +35,7 @@ from sfumato.release.estimation_counts import (
     tally,
     weights_of,
 )
+from sfumato.release.estimation_fit import Fit, any_of, fit_of
 from sfumato.release.estimation_intervals import Recovery
 from sfumato.release.ledger_values import Spent, SpentPart
 
@@ -41,6 +44,8 @@ if TYPE_CHECKING:  # an extra
 
 MOST_CELLS = 1_000_000
 """Of a cross table: its numbers then take 100 MB."""
+
+_MOST_TOGETHER = 2**18  # entries of the product of all channels, whose fit takes a second then
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +71,16 @@ class CrossTable(EstimatedShares):
     def cells(self) -> list[tuple[Any, ...]]:
         """The combinations of answers, the last question fastest."""
         return list(product(*self.secrets))
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Whether these rows may come from the mechanisms: all answers together, or one by one where they are many."""
+        matrices = self.recovery.matrices
+        if prod(matrix.size for matrix in matrices) <= _MOST_TOGETHER:
+            together = reduce(lambda first, second: floats(np.kron(first, second)), matrices)
+            return fit_of(together, self.counted.counts.ravel())
+        alone = [fit_of(matrix, self.counted.along(axis).counts) for axis, matrix in enumerate(matrices)]
+        return any_of(alone)
 
     def marginal(self, question: int) -> Frequencies:
         """The shares of one question, by its number from 0 on: the sums of the table over the others."""

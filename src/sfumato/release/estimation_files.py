@@ -130,6 +130,10 @@ def released_counts(
     for name in (by, weights):
         if name is not None:
             text(name, "a column")
+        if name in names:
+            raise InvalidInput(
+                f"{shown(name)} is released: groups and weights are columns that were not, beside the answers"
+            )
     wanted = [*names, *([] if by is None else [by]), *([] if weights is None else [weights])]
     if len(set(names)) != len(names):
         raise InvalidInput(f"a column is named twice: {few(names)}")

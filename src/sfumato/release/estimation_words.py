@@ -43,6 +43,25 @@ def share_lines(
     return [*shown, f"… and {left} more"] if left else shown
 
 
+def remarks(found: EstimatedShares, level: Number = "0.95", *, simultaneous: bool = False) -> list[str]:
+    """What people must hear about a table of shares: that rows fit badly, and why intervals are cut."""
+    lines = [f"note     {found.fit}"] if found.fit.doubtful else []
+    shares = floats(found.weights).ravel()
+    outside = (shares < 0) | (shares > 1)
+    if found.total < 2 or not outside.any():
+        return lines
+    lines.append("note     true shares lie between 0 and 1: intervals are cut there, estimates without bias are not")
+    low, high = found.intervals(level, simultaneous=simultaneous).reshape(-1, 2).T
+    empty = np.flatnonzero(outside & (low == high))
+    if empty.size:
+        label = " · ".join(short_label(text_of(part)) for part in found.cells[int(empty[0])])
+        more = f", nor of {len(empty) - 1} more" if len(empty) > 1 else ""
+        lines.append(
+            f"note     nothing between 0 and 1 is left of the interval of {label}{more}: its ends are the border"
+        )
+    return lines
+
+
 def percent(level: Number) -> str:
     """A level as people write it.
 

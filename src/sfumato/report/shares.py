@@ -128,10 +128,13 @@ def _words(groups: Mapping[Any, Frequencies | CrossTable], level: Number, simult
     noise = [part.noise_share for part in groups.values()]
     least, most = f"{100 * min(noise):.0f} %", f"{100 * max(noise):.0f} %"
     part = most if least == most else f"{least} to {most}"
+    outside = any(((floats(found.weights) < 0) | (floats(found.weights) > 1)).any() for found in groups.values())
+    border = " Estimates below 0 or above 1 stand at the border, where intervals are cut." if outside else ""
+    doubts = "".join(f" {found.fit}." for found in groups.values() if found.fit.doubtful)
     return (
         f"Shares estimated from {rows:,} released answers, with intervals that cover the truth with {percent(level)}, "
         f"{several}. {part} of the variance is noise of the mechanism; the broad bars are what answers in the clear "
-        "would have left."
+        f"would have left.{border}{doubts}"
     )
 
 
