@@ -6,6 +6,8 @@ import { readFileSync } from "node:fs";
 import { Unreadable, load, verify } from "./sfumato.mjs";
 
 const files = process.argv.slice(2);
+// No name of a file writes a line of the report.
+const plain = (text) => text.replace(/(?! )[\p{C}\p{Z}]/gu, (found) => `\\u{${found.codePointAt().toString(16)}}`);
 let worst = files.length ? 0 : 2;
 if (!files.length) console.error("usage: verify.mjs FILE.sfm …");
 for (const file of files) {
@@ -13,12 +15,12 @@ for (const file of files) {
   try {
     const { outcome, report } = verify(load(new Uint8Array(readFileSync(file))));
     status = outcome === "proved" ? 0 : 3;
-    console.log(`${file}: ${report.join("\n")}`);
+    console.log(`${plain(file)}: ${report.join("\n")}`);
   } catch (error) {
     // What cannot be held or finished is not proved, whatever the reason.
     const known = error instanceof Unreadable || typeof error.code === "string" || error instanceof RangeError;
     if (!known) throw error;
-    console.error(`sfumato: ${file}: ${error.message}`);
+    console.error(plain(`sfumato: ${file}: ${error.message}`));
     status = 2;
   }
   worst = Math.max(worst, status);

@@ -7,6 +7,7 @@ import { demand } from "./errors.mjs";
 import { Rational, bitLength, magnitude, product, whole } from "./numbers.mjs";
 import { groundExtent, logBound } from "./exponentials.mjs";
 import { fractionOf } from "./labels.mjs";
+import { isPlain, quoted } from "./text.mjs";
 
 /** The version of the format that is read, outside of the header and inside. */
 export const VERSION = 3n;
@@ -55,8 +56,32 @@ function lengthOf(value, what, positive = false) {
 function shortText(value, what) {
   if (value === undefined) return "";
   demand(typeof value === "string", `${what} is no text`);
-  demand([...value].length <= 200 && !new RegExp("(?! )[\\p{C}\\p{Z}]", "u").test(value), `${what} is no short text`);
+  demand([...value].length <= 200 && isPlain(value), `${what} is no short text`);
   return value;
+}
+
+/** A unit is at most two words of letters, digits and few signs, with which it can say nothing else. */
+const NO_UNIT = new RegExp("^ | $| .* |[^\\x80-\\u{10ffff}A-Za-z0-9 %'*+/^-]"
+  + "|[\\xa1-\\xaf\\xb8-\\xbf\\u2010-\\u205e\\u3001-\\u303f\\uff01-\\uff65]", "u");
+
+function unitText(value) {
+  const unit = shortText(value, "the unit");
+  demand([...unit].length <= 20 && !NO_UNIT.test(unit), `${quoted(unit)} is no unit`);
+  return unit;
+}
+
+/** Metres in a unit of length, by its names. */
+const METRES = Object.entries({
+  "mm|millimet(re|er)s?": "1/1000", "cm|centimet(re|er)s?": "1/100", "m|met(re|er)s?": "1",
+  "km|kilomet(re|er)s?": "1000", "in|inch|inches": "127/5000", "ft|foot|feet": "381/1250", "yd|yards?": "1143/1250",
+  "mi|miles?": "201168/125", "nmi|nautical miles?": "1852",
+});
+
+/** The Earth is a sphere of 6371.0088 km; what is on another one is not "on the ground". */
+function checkEarth(radius, unit) {
+  const found = METRES.find(([names]) => new RegExp(`^(${names})$`).test(unit));
+  demand(found && String(radius.times(fractionOf(found[1]))) === "31855044/5",
+    `the box is on a sphere of radius ${radius} ${quoted(unit)}, which is not the Earth`);
 }
 
 /** What two labels share if the format calls them equal, as a text. */
@@ -107,7 +132,7 @@ function beginning(get, spaceKeys) {
   });
   return {
     listed, total: BigInt(text), name: shortText(space("name"), "the name of the space"),
-    unit: shortText(space("unit"), "the unit"), coordinates: space("coordinates") ?? null,
+    unit: unitText(space("unit")), coordinates: space("coordinates") ?? null,
     ground: space("ground") ?? null, provenance: get("provenance") ?? null,
   };
 }
@@ -235,7 +260,7 @@ function boxHeader(json) {
   const needed = ["version", "total", "box", "promise", "sections", ...(noisy ? ["noise"] : ["lattice", "outputs"])];
   const get = table(json, "the header", needed, ["space", "claims", "provenance"]);
   const file = beginning(get, ["name", "unit"]);
-  const box = (file.box = readBox(get("box")));
+  const box = (file.box = readBox(get("box"), file.unit));
   const axes = box.sides.length;
   if (noisy) file.noise = readNoise(get("noise"), box);
   else {
@@ -263,7 +288,7 @@ function checkRate(promise) {
   demand(promise.rate.compare(epsilonBelow(promise)) <= 0, "the rate that is checked exceeds the promise");
 }
 
-function readBox(value) {
+function readBox(value, unit) {
   const get = table(value, "the box", ["sides", "cells", "metric", "origin", "frame"]);
   const sides = listOf(get("sides"), "sides").map((side) => lengthOf(side, "a side", true));
   demand(sides.length >= 1 && sides.length <= 3, "a box has 1 to 3 sides");
@@ -287,6 +312,7 @@ function readBox(value) {
     radius: lengthOf(frame("radius"), "the radius", true), margin: lengthOf(frame("margin"), "the margin"),
   };
   demand(box.frame.margin.n >= 0n, "the margin is below 0");
+  checkEarth(box.frame.radius, unit);
   for (const end of [box.frame.south, box.frame.west]) demand(magnitude(end.n) <= 360n * end.d, "a corner is no place");
   const { highest, wide } = groundExtent(box.frame, sides);
   demand(highest.compare(whole(90)) < 0 && wide.compare(whole(180)) < 0, "the box reaches too far around the Earth");

@@ -3,6 +3,7 @@
 // An integer becomes a BigInt, a number with a point or an exponent a double, an object a Map.
 
 import { demand } from "./errors.mjs";
+import { quoted } from "./text.mjs";
 
 const DEEPEST_JSON = 1000;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/y;
@@ -65,7 +66,7 @@ export function parseJson(text) {
         space();
         demand(text[at] === '"', wrong());
         const key = string();
-        demand(!found.has(key), `the header has the key ${JSON.stringify(key.slice(0, 40))} twice`);
+        demand(!found.has(key), `the header has the key ${quoted(key)} twice`);
         space();
         demand(text[at++] === ":", wrong());
         found.set(key, value(depth + 1));

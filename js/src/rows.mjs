@@ -5,6 +5,7 @@ import { Refuted, demand } from "./errors.mjs";
 import { factorBelow } from "./exponentials.mjs";
 import { labelText } from "./labels.mjs";
 import { ONE, Rational, magnitude, toldApart } from "./numbers.mjs";
+import { quoted } from "./text.mjs";
 import { checkSums, weightsOf } from "./weights.mjs";
 
 const NOWHERE = 0xffffffff;
@@ -13,7 +14,7 @@ const GREATEST = { rational: (1n << 61n) - 1n, root: (1n << 30n) - 1n };
 const REMEMBERED = 1 << 16;
 
 /** Quoted and cut, so that no label can write a line of a report. */
-export const quotedLabel = (label) => JSON.stringify(labelText(label).slice(0, 80));
+export const quotedLabel = (label) => quoted(labelText(label));
 
 /** Distances of the file by position, null for what is infinitely far; each is looked at once. */
 export function distancesOf({ metric, sections, secrets }) {

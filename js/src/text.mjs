@@ -30,6 +30,16 @@ export function decodeUtf8(bytes) {
   return parts.join("") + String.fromCharCode(...units);
 }
 
+/** Controls, marks that turn or hide a line, spaces but one, private use. */
+const HIDDEN = new RegExp("[\\0-\\x1f\\x7f-\\xa0\\xad\\u061c\\u1680\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f"
+  + "\\u3000\\ud800-\\uf8ff\\ufeff\\ufff0-\\ufffb\\ufffe\\uffff\\u{e0000}-\\u{10ffff}]", "gu");
+
+export const isPlain = (text) => text.search(HIDDEN) < 0;
+
+/** Quoted and cut, so that no text of a file can write a line of a report. */
+export const quoted = (text) => JSON.stringify([...text.slice(0, 160)].slice(0, 80).join(""))
+  .replace(HIDDEN, (found) => `\\u{${found.codePointAt().toString(16)}}`);
+
 /** The bytes of a text of ASCII characters. */
 export const asciiBytes = (text) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 

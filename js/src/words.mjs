@@ -1,11 +1,12 @@
 // Promises and proofs in words, for people, who must not be told more than was proved.
 
+import { quoted } from "./text.mjs";
 
 const rounded = (value) => String(Number(value.about.toPrecision(6)));
 
 /** ε or α for a unit of distance. */
 function amountText({ promise, unit }) {
-  const each = unit ? `per ${JSON.stringify(unit.slice(0, 80))}` : "per unit of distance";
+  const each = unit ? `per ${quoted(unit)}` : "per unit of distance";
   return promise.epsilon ? `epsilon = ${promise.epsilon} ${each}` : `alpha = ${promise.alpha} ${each}`;
 }
 
@@ -24,7 +25,7 @@ export function promiseInWords(file) {
     const { n, d } = promise.alpha ?? {};
     const growth = promise.epsilon ? `e^(${promise.epsilon}·d)` : n === 1n ? `${d}^d` : `(${d}/${n})^d`;
     const factor = promise.epsilon ? Math.exp(promise.epsilon.about) : 1 / promise.alpha.about;
-    const unit = file.unit ? ` ${file.unit.slice(0, 80)}` : "";
+    const unit = file.unit ? ` ${quoted(file.unit)}` : "";
     const who = file.box ? "any two points of the box" : "two secrets";
     const lead = before ? "whatever is told" : "Whatever is told";
     sentences.push(`${before}${lead} is at most ${growth} times as likely for one as for the other of ${who} that are `
@@ -70,11 +71,11 @@ export function reportLines(file, found) {
   }
   const { claims } = file;
   if (claims) {
-    const name = claims.name ? ` ${JSON.stringify(claims.name.slice(0, 80))}` : "";
+    const name = claims.name ? ` ${quoted(claims.name)}` : "";
     const what = claims.kind === "shares" ? "variance of estimated shares" : `loss${name}`;
     lines.push(`  ${what} (${claims.criterion}) ${claims.kind === "loss" ? "is" : "at most"} ${rounded(claims.loss)}`);
     for (const limit of claims.ceilings) {
-      lines.push(`  limit ${JSON.stringify(limit.name.slice(0, 80))}: ${rounded(limit.level)}`);
+      lines.push(`  limit ${quoted(limit.name)}: ${rounded(limit.level)}`);
     }
     if (claims.bound) lines.push(`  no mechanism of this promise goes below ${rounded(claims.bound)}`);
   }

@@ -2,7 +2,10 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -23,6 +26,17 @@ function answer({ load, verify }, bytes) {
     assert.match(error.message, /^.{10,}$/);
     return { outcome: "unreadable" };
   }
+}
+
+/** A refuted file with another name of its first output. */
+function labelled(name) {
+  const bytes = read("ratio-one-unit.sfm"), end = 24 + Number(bytes.readBigUInt64LE(16));
+  const header = JSON.parse(bytes.toString("utf8", 24, end));
+  header.outputs = header.outputs.map((_, k) => `${name}${k || ""}`);
+  const text = Buffer.from(JSON.stringify(header)), length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  const whole = Buffer.concat([bytes.subarray(0, 16), length, text, bytes.subarray(end, -32)]);
+  return new Uint8Array(Buffer.concat([whole, createHash("sha256").update(whole).digest()]));
 }
 
 for (const [kind, module] of [["sources", sources], ["module", bundled]]) {
@@ -49,6 +63,20 @@ for (const [kind, module] of [["sources", sources], ["module", bundled]]) {
     }
   });
 }
+
+test("names and labels write no line of a report", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sfumato-")), name = join(folder, "a\nPROVED\u001b[2J\u202e.sfm");
+  const script = fileURLToPath(new URL("../verify.mjs", import.meta.url));
+  for (const bytes of [read("rows-epsilon.sfm"), "nothing"]) {
+    writeFileSync(name, bytes);
+    const { stdout, stderr } = spawnSync(process.execPath, [script, name, `${name}x`], { encoding: "utf8" });
+    assert.doesNotMatch(stdout + stderr, /^PROVED|\u001b|\u202e/m);
+    assert.match(stdout + stderr, /a\\u\{a\}PROVED/);
+  }
+  rmSync(folder, { recursive: true });
+  const { reason } = answer(sources, labelled("\u202ePROVED\u009b2J\u2028"));
+  assert.match(reason, /"\\u\{202e\}PROVED\\u\{9b\}2J\\u\{2028\}"/);
+});
 
 test("the command has the exit codes of sfumato verify", () => {
   const command = (...names) => spawnSync(process.execPath, [fileURLToPath(new URL("../verify.mjs", import.meta.url)),

@@ -179,8 +179,8 @@ def index_array(values: Any, count: int, what: str) -> NDArray[np.int64]:
 
 
 def quoted(path: Path) -> str:
-    """A path as a message has it: as it was given, cut in the middle where it is long."""
-    name = str(path)
+    """A path as a message has it: as it was given, cut in the middle where it is long, in one line."""
+    name = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(path))
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME // 2]}…{name[-_LONGEST_NAME // 2 :]}"
 
 

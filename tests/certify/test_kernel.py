@@ -243,6 +243,17 @@ def test_the_kernel_runs_alone(tmp_path: Path) -> None:
     assert subprocess.run(run, capture_output=True, check=False).returncode == 2
 
 
+def test_names_of_files_write_no_line_of_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a\nPROVED\x1b[2J\u202e.sfm"
+    sf.save(sf.geometric(sf.PrivacyType(sf.line(2), alpha="1/2")), path)
+    assert kernel.main([str(path)]) == 0
+    said = capsys.readouterr().out
+    path.write_bytes(b"nothing")
+    assert kernel.main([str(path)]) == 2
+    for text in (said, capsys.readouterr().out):
+        assert text.count("PROVED\\x1b[2J\\u202e.sfm") == 1 and not text.startswith("PROVED") and "\nPROVED" not in text
+
+
 def test_the_kernel_imports_the_standard_library_only() -> None:
     code = (
         "import sys, runpy; runpy.run_path(sys.argv[1], run_name='kernel'); "

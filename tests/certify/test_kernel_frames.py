@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from sfumato.certify.kernel import FRAME_BITS, PI, Refuted, Unreadable, cos_boun
 from sfumato.errors import SfumatoError
 from sfumato.spaces import earth_box, ground_stretch
 from sfumato.spaces.box import Box
+from sfumato.spaces.lengths import METRES
 
 ANGLES = st.fractions(0, 90, max_denominator=10**12)
 
@@ -128,7 +130,7 @@ def test_a_file_says_where_its_box_lies(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("check", [kernel.check, twin_box.check])
 def test_frames_that_lie_are_refuted(check: Any) -> None:
-    """A larger margin, a place nearer to a pole, shorter degrees, a smaller Earth."""
+    """A larger margin, a place nearer to a pole, shorter degrees."""
     assert changed(check)["cells"] == 4
     frame = HONEST.as_certificate().header["box"]["frame"]
     a, b = map(Fraction, frame["degrees"])
@@ -139,12 +141,29 @@ def test_frames_that_lie_are_refuted(check: Any) -> None:
         {"south": "-53"},
         {"degrees": [str(a * less), str(b)]},
         {"degrees": [str(a), str(b * less)]},
-        {"radius": str(Fraction(frame["radius"]) * less)},
     ):
         with pytest.raises(Refuted, match="is what keeps the promise on the ground"):
             changed(check, **lie)
-    for truth in ({"west": "-100"}, {"margin": "0"}, {"south": "-52"}, {"radius": "6400"}):
+    for truth in ({"west": "-100"}, {"margin": "0"}, {"south": "-52"}):
         assert changed(check, **truth)["cells"] == 4
+
+
+@pytest.mark.parametrize("radius", ["6371008.8", "6400", "6371.00880000001", "1"])
+def test_another_sphere_is_not_the_ground(radius: str) -> None:
+    """A file may not call metres km, and then promise something per km on the ground."""
+    with pytest.raises(SfumatoError, match="'km', which is not the Earth"):
+        changed(radius=str(Fraction(radius)))
+    assert TOWN.frame is not None
+    with pytest.raises(SfumatoError, match="found a sphere of radius"):
+        replace(TOWN, frame=replace(TOWN.frame, radius=Fraction(radius)))
+
+
+def test_units_of_the_ground_are_lengths() -> None:
+    names = {name: [size for known, size in kernel.METRES.items() if re.fullmatch(known, name)] for name in METRES}
+    assert {name: Fraction(*sizes) for name, sizes in names.items()} == METRES
+    for unit in ("", "Km", "minutes"):
+        with pytest.raises(SfumatoError, match="a sphere of radius"):
+            replace(TOWN, unit=unit)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,16 @@ def test_help_answers_at_once_without_loading_solvers() -> None:
     assert loaded.stdout.strip() == "[]"
 
 
+def test_names_of_files_write_no_line_of_the_report(file: Path, tmp_path: Path) -> None:
+    named = tmp_path / "a\nPROVED\x1b[2J.sfm"
+    named.write_bytes(file.read_bytes())
+    done = sfumato("verify", str(named))
+    named.write_bytes(b"nothing")
+    for shown in (done, sfumato("verify", str(named))):
+        text = shown.stdout + shown.stderr
+        assert "\\nPROVED\\x1b[2J.sfm" in text and "\nPROVED" not in text and "\x1b" not in text
+
+
 def test_verify_accepts_and_reports(file: Path) -> None:
     shown = in_a_shell("verify", str(file))
     assert shown.returncode == 0

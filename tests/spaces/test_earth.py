@@ -137,7 +137,9 @@ def test_what_is_refused(arguments: tuple[Any, ...], named: dict[str, Any], mess
 
 
 def test_a_frame_is_for_two_euclidean_axes() -> None:
-    frame = EarthFrame(Fraction(0), Fraction(0), (Fraction(1, 100), Fraction(1, 100)), Fraction(6371), Fraction(1))
+    frame = EarthFrame(
+        Fraction(0), Fraction(0), (Fraction(1, 100), Fraction(1, 100)), Fraction("6371.0088"), Fraction(1)
+    )
     two, one = (Fraction(2), Fraction(2)), (Fraction(1), Fraction(1))
     for sides, step, metric, origin in (
         (two[:1], one[:1], "euclidean", ()),

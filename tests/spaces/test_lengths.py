@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.certify.certificate import certificate_of
 from sfumato.design import objectives
 from sfumato.errors import InvalidInput
 from sfumato.spaces.lengths import METRES, Length, as_length, in_unit
@@ -22,6 +23,27 @@ from sfumato.spaces.lengths import METRES, Length, as_length, in_unit
 ])  # fmt: skip
 def test_lengths_are_converted_exactly(written: Any, unit: str, number: Any) -> None:
     assert in_unit(written, unit) == Fraction(number)
+
+
+@pytest.mark.parametrize("unit", ["", "km", "m^2/day", "nautical miles", "minutes", "mètres", "°C", "公里", "%"])
+def test_a_unit_is_a_word_or_two(unit: str) -> None:
+    assert sf.line(2, unit=unit).unit == sf.box(2, step=1, unit=unit).unit == unit
+    assert sf.verify(sf.geometric(sf.PrivacyType(sf.line(2, unit=unit), alpha="1/2")))
+
+
+@pytest.mark.parametrize("unit", [
+    " km", "km ", "km, or 1", "at no cost", "a" * 21, "km\n", "km\u2028", "<b>", "km\uff0c1", "km.", '"', "\u202ekm",
+    "«km»",
+])  # fmt: skip
+def test_a_unit_says_nothing_else(unit: str) -> None:
+    """What a file calls its unit stands in the middle of what people are promised."""
+    for make in (lambda: sf.line(2, unit=unit), lambda: sf.box(2, step=1, unit=unit)):
+        with pytest.raises(InvalidInput, match="is a word or two"):
+            make()
+    proved = certificate_of(sf.geometric(sf.PrivacyType(sf.line(2), alpha="1/2")))
+    proved.header["space"]["unit"] = unit
+    with pytest.raises(InvalidInput, match=r"short text|no unit"):
+        sf.verify(proved)
 
 
 @given(st.sampled_from(sorted(METRES)), st.sampled_from(sorted(METRES)), st.fractions())

@@ -116,16 +116,24 @@ def about_grounds() -> Forged:
     """Frames."""
     flat = coordinates(
         [[1, 1]] * 9, CORNERS, ["10", "10"], [["0", "10"]] * 2, {"epsilon": "1", "rate": "1/4"}, frame=FRAME
-    )
+    ).about("space", unit="km")
 
     def framed(**changes: object) -> File:
         return flat.about("box", frame={**FRAME, **changes})
 
     return refuted({
         "ground-rate": (flat.about("promise", rate="1"), "the map stretches, and the rate does not allow for it"),
-        "ground-small-sphere": (framed(radius="1000"), "on a smaller sphere lengths are shorter"),
+        "ground-in-miles": (
+            framed(radius="63710088000/16093440").about("space", unit="mi").about("promise", rate="7/10"),
+            "miles are longer than km, for which the rate would do",
+        ),
         "ground-north": (framed(south="89"), "near the pole a degree of longitude is short"),
     }) | unreadable({
+        "ground-small-sphere": (framed(radius="1000"), "the Earth has another radius"),
+        "ground-large-sphere": (framed(radius="63710088/10"), "metres that are called km"),
+        "ground-in-minutes": (flat.about("space", unit="minutes"), "a unit that is no length"),
+        "ground-without-a-unit": (flat.saying(space={}), "what is 6371.0088 of no unit need not be the Earth"),
+        "ground-capital": (flat.about("space", unit="Km"), "a unit that is written in another way"),
         "ground-pole": (framed(south="8995/100"), "the box reaches the pole"),
         "ground-half": (framed(degrees=["20", "9/1000"]), "the box spans half of the globe"),
         "ground-west": (framed(west="361"), "the box begins at no longitude"),

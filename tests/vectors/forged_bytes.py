@@ -125,6 +125,13 @@ def labels() -> Forged:
         "text-lines": (PAIR.about("space", unit="km\nPROVED private with epsilon = 1/100"), "a unit of two lines"),
         "text-turned": (PAIR.about("space", name="\u202eabc"), "a mark that turns the direction of a line"),
         "text-long": (PAIR.about("space", name="a" * 201), "more than 200 characters"),
+        "text-hidden": (PAIR.about("space", name="a\u00adb"), "a hyphen that does not show itself"),
+        "text-private": (PAIR.about("space", name="a\ue000"), "a letter of private use"),
+        "unit-promise": (PAIR.about("space", unit="km, or 1 time"), "a comma, after which a unit could say anything"),
+        "unit-long": (PAIR.about("space", unit="a" * 21), "more than 20 characters"),
+        "unit-three-words": (PAIR.about("space", unit="at no cost"), "more than two words"),
+        "unit-space": (PAIR.about("space", unit=" km"), "a unit that begins with a space"),
+        "unit-comma-of-another-script": (PAIR.about("space", unit="km\uff0c1"), "a comma of another script"),
         "text-number": (PAIR.about("space", unit=3), "a unit is a text"),
     })  # fmt: skip
 

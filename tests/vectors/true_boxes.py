@@ -17,7 +17,7 @@ STREET = coordinates(SLOPE, [0, 1], ["1"], HALVES, TWO, cells=[2])
 SQUARES = [[10 + 3 * i + 5 * j + (i * j) % 2, 60 - 3 * i - 5 * j - (i * j) % 2] for i, j in product(range(3), repeat=2)]
 CORNERS = [[0, 0], [1, {"fraction": "1/2"}]]
 FRAME = {
-    "south": "52", "west": "13", "degrees": ["18/1250", "9/1000"], "radius": "6371", "margin": "1/2",
+    "south": "52", "west": "13", "degrees": ["18/1250", "9/1000"], "radius": "63710088/10000", "margin": "1/2",
 }  # fmt: skip
 
 
@@ -122,9 +122,10 @@ def losses() -> Pairs:
 def grounds() -> Pairs:
     """On the Earth: the promise is for the ground, the rate for the map."""
     flat = coordinates(SQUARES, CORNERS, ["10", "10"], [["0", "10"]] * 2, {"epsilon": "1", "rate": "1/4"}, cells=[2, 2],
-                       frame=FRAME)  # fmt: skip
+                       frame=FRAME).about("space", unit="km")  # fmt: skip
     told = below(lossy(flat, 1, [1, 1, 1, 1]), [1, 1], b"\0", some_duals(4, 4), "1/10000")
     storm = noise([40, 20, 21, 10], 3, [1, 1], ["10", "10"], [2, 2], {"alpha": "1/3", "rate": "1"}, frame=FRAME)
+    storm = storm.about("space", unit="kilometres")
     rained = lossy(storm, 2, [1]).about("claims", bound=LITTLE)
     layers = {"layer_counts": numbers([1]), "layer_ends": numbers([0, 0, 1, 1], 4)}
     south = {**FRAME, "south": "-1/100", "west": "1799/10"}

@@ -61,6 +61,27 @@ PACKED = 1 << 25  # bytes of packed rows that are held at a time
 REMEMBERED = 1 << 14  # factors of distances that are held at a time
 MOST_LIMITS = 1000  # each of them is checked as the loss is
 LONGEST_NAME = 80  # characters of a label in a message
+LONGEST_TEXT = 200  # characters of a text that a report quotes
+LONGEST_UNIT = 20  # of a unit, which stands in the middle of sentences
+HIDDEN = (  # controls, marks that turn or hide a line, spaces but one, private use; no table of letters, which grow
+    r"[\0-\x1f\x7f-\xa0\xad\u061c\u1680\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\uf8ff"
+    r"\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U0010ffff]"
+)
+NO_UNIT = (  # signs with which a unit could say something: it is at most two words of letters, digits and %'*+-/^
+    r"^ | $| .* |[^\x80-\U0010ffffA-Za-z0-9 %'*+/^-]|[\xa1-\xaf\xb8-\xbf\u2010-\u205e\u3001-\u303f\uff01-\uff65]"
+)
+METRES = {  # in a unit of length, by its names: those of a box on the Earth
+    "mm|millimet(re|er)s?": "1/1000",
+    "cm|centimet(re|er)s?": "1/100",
+    "m|met(re|er)s?": "1",
+    "km|kilomet(re|er)s?": "1000",
+    "in|inch|inches": "127/5000",
+    "ft|foot|feet": "381/1250",
+    "yd|yards?": "1143/1250",
+    "mi|miles?": "201168/125",
+    "nmi|nautical miles?": "1852",
+}
+EARTH_RADIUS = Fraction(63710088, 10)  # metres, of the sphere on which "on the ground" is measured
 NOWHERE = 0xFFFFFFFF  # in "via": no point lies between
 UNBOUNDED = 0xFFFFFFFFFFFFFFFF  # in integer distances: infinitely far, nothing is promised
 LARGEST = {"rational": (1 << 61) - 1, "root": (1 << 30) - 1}  # integer distances: sums and squares fit 64 bits
@@ -2108,6 +2129,8 @@ def interpret_beginning(header: Terms, space: str) -> None:
     about = known(header.setdefault("space", {}), space)
     for name in ("unit", "name"):
         check_text(about.setdefault(name, ""), f"the {name} of the space")
+    if len(about["unit"]) > LONGEST_UNIT or re.search(NO_UNIT, about["unit"]):
+        raise Unreadable(f"{named(about['unit'])} is no unit: these are one or two short words")
     header["total"] = rational(header["total"], r"\d{1,4000}").numerator
     if header["total"] < 1:
         raise Unreadable("the total must be positive")
@@ -2120,7 +2143,7 @@ def interpret_coordinates(header: Terms) -> Terms:
     if promise["kind"] != COORDINATES:
         raise Unreadable(f"a box has a promise about {COORDINATES}, not about {named(promise['kind'])}")
     interpret_beginning(header, "space of coordinates")
-    interpret_box(box)
+    interpret_box(box, header["space"]["unit"])
     if "noise" in header:
         interpret_noise(header)
     else:
@@ -2160,7 +2183,7 @@ def counted(value: Any, least: int, most: int, what: str) -> int:
     return value
 
 
-def interpret_box(box: Terms) -> None:
+def interpret_box(box: Terms, unit: str) -> None:
     """Check and convert sides, cells and origin."""
     axes = len(box["sides"]) if isinstance(box["sides"], list) else 0
     if not 1 <= axes <= MOST_AXES:
@@ -2176,10 +2199,10 @@ def interpret_box(box: Terms) -> None:
     if box["frame"] is not None:
         if not isinstance(box["frame"], dict):
             raise Unreadable(f"the frame of the box is {named(box['frame'])}")
-        interpret_frame(known(box["frame"], "frame"), box)
+        interpret_frame(known(box["frame"], "frame"), box, unit)
 
 
-def interpret_frame(frame: Terms, box: Terms) -> None:
+def interpret_frame(frame: Terms, box: Terms, unit: str) -> None:
     """Check and convert the map of a box on the Earth; what it does to distances is checked with the promise."""
     if len(box["sides"]) != 2 or any(box["origin"]) or box["metric"] != "euclidean":
         raise Unreadable("a box on the Earth has two sides, begins at 0 and is euclidean")
@@ -2188,6 +2211,10 @@ def interpret_frame(frame: Terms, box: Terms) -> None:
     frame["degrees"] = [rational(scale, LENGTH) for scale in listed(frame["degrees"], 2, "degrees")]
     if min(*frame["degrees"], frame["radius"]) <= 0 or frame["margin"] < 0 or abs(frame["west"]) > 360:
         raise Unreadable("a frame has positive degrees and radius, no negative margin, and begins at a longitude")
+    metres = [Fraction(size) for names, size in METRES.items() if re.fullmatch(names, unit)]
+    if not metres or frame["radius"] * metres[0] != EARTH_RADIUS:
+        sphere = f"a sphere of radius {shown(frame['radius'])} {named(unit)}, which is not the Earth"
+        raise Unreadable(f"the box is on {sphere}: that has a radius of {float(EARTH_RADIUS)} m, in a unit of length")
     _, highest, wide = frame_extent(frame, box["sides"])
     if highest >= 90 or wide >= 180:
         raise Unreadable("a box on the Earth ends before the poles and spans less than half of the globe")
@@ -2280,8 +2307,8 @@ def label_value(label: Any) -> Any:
 
 
 def check_text(text: Any, what: str) -> None:
-    """A short text of printable characters, which a report may quote."""
-    if not isinstance(text, str) or not text.isprintable() or len(text) > 200:
+    """A short text without hidden characters, which a report may quote."""
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT or re.search(HIDDEN, text):
         raise Unreadable(f"{what} is no short text")
 
 
@@ -2729,14 +2756,15 @@ def main(arguments: list[str]) -> int:
         return 2
     worst = 0
     for path in arguments:
+        name = path if path.isprintable() else ascii(path)  # no name writes a line of the report
         try:
             header, sections, digest = read(path)
-            print(f"{path}: " + "\n".join(report(header, check(header, sections), digest)))
+            print(f"{name}: " + "\n".join(report(header, check(header, sections), digest)))
         except Unreadable as error:
-            print(f"{path}: cannot be read: {error}")
+            print(f"{name}: cannot be read: {error}")
             worst = max(worst, 2)
         except Refuted as error:
-            print(f"{path}: REFUTED: {error}")
+            print(f"{name}: REFUTED: {error}")
             worst = 3
     return worst
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato.arguments import items
+from sfumato.arguments import items, quoted
 from sfumato.certify import kernel, twin_claims
 from sfumato.certify.certificate import Certifiable, Certificate, certificate, certificate_of
 from sfumato.certify.coordinates import box_mechanism
@@ -126,7 +127,7 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Any:
     verdict = decide(header, sections, digest, checker)
     if not verdict:
         if not isinstance(verdict.witness, Violation):
-            raise InvalidFile(f"{path}: {verdict.reason}")
+            raise InvalidFile(f"{quoted(Path(path))}: {verdict.reason}")
         raise_refusal(verdict)
     try:
         if "noise" in header:

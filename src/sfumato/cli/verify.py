@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato.arguments import quoted
 from sfumato.certify import kernel
 from sfumato.certify.verify import verify_file
 from sfumato.cli.options import AsJson, answer
@@ -31,7 +32,7 @@ def verify(
             record = {"file": str(file), "outcome": "unreadable", "reason": str(error)}
         worst = max(worst, {"holds": 0, "unreadable": 2}.get(record["outcome"], 3))
         text = record.pop("text", "")
-        answer(record, [f"{file}: {text}"], as_json)
+        answer(record, [f"{quoted(file)}: {text}"], as_json)
     raise typer.Exit(worst)
 
 

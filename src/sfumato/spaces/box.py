@@ -17,12 +17,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arguments import integer, items, one_of, text
+from sfumato.arguments import integer, items, one_of
 from sfumato.errors import InvalidInput, expect, short, shown
 from sfumato.numbers import Floats, Number, exact, whole
 from sfumato.spaces.finite import check_size
 from sfumato.spaces.frame import EarthFrame
-from sfumato.spaces.lengths import as_length, in_unit
+from sfumato.spaces.ground import EARTH_RADIUS_KM, is_earth
+from sfumato.spaces.lengths import as_length, as_unit, in_unit
 
 MetricName = Literal["euclidean", "manhattan", "chebyshev"]
 NORMS: dict[str, float] = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": inf}
@@ -68,8 +69,14 @@ class Box:
         if not len(self.sides) == len(self.step) == len(self.origin):
             raise InvalidInput("a box has one side, one step and one coordinate of its corner for each axis")
         one_of(self.metric, METRICS, "metric")
+        as_unit(self.unit, "the unit of a box")
         if self.frame is not None and (self.dimension != 2 or self.metric != "euclidean" or any(self.origin)):
             raise InvalidInput("a box on the Earth has two sides, begins at 0 and measures straight lines (euclidean)")
+        if self.frame is not None and not is_earth(self.frame.radius, self.unit):
+            raise InvalidInput(
+                f"a box with a frame is on the Earth, of radius {EARTH_RADIUS_KM} km, found a sphere of radius "
+                f"{short(self.frame.radius)} {self.unit or 'without a unit of length'}"
+            )
 
     def __len__(self) -> int:
         return prod(self.shape)
@@ -176,7 +183,7 @@ def box(
     >>> box((8, 6), step="500 m", unit="km").step
     (Fraction(1, 2), Fraction(1, 2))
     """
-    unit = text(unit, "the unit of a box")
+    unit = as_unit(unit, "the unit of a box")
     lengths = tuple(in_unit(side, unit, "a side of a box") for side in listed_lengths(sides, "the sides of a box"))
     if not 1 <= len(lengths) <= MOST_AXES:
         raise InvalidInput(f"a box has one to {MOST_AXES} sides, found {len(lengths)}")

@@ -18,6 +18,7 @@ from sfumato.labels import listed, table_in_order
 from sfumato.memory import check_room
 from sfumato.spaces.axioms import INFINITE, midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
+from sfumato.spaces.lengths import as_unit
 
 if TYPE_CHECKING:
     from sfumato.spaces.box import Box
@@ -122,7 +123,7 @@ class FiniteSpace:
         for field, value in {
             "labels": names,
             "source": source,
-            "unit": text(unit, "the unit of a space"),
+            "unit": as_unit(unit, "the unit of a space"),
             "name": text(name, "the name of a space") or f"space of {len(names)} points",
             "coordinates": coordinates,
         }.items():

@@ -117,6 +117,11 @@ def ground_unit(unit: Any) -> str:
     return name
 
 
+def is_earth(radius: Fraction, unit: str) -> bool:
+    """Whether a sphere has the radius of the Earth, in a unit of length: "on the ground" is on that one."""
+    return unit in METRES and radius == in_unit(f"{EARTH_RADIUS_KM} km", unit)
+
+
 def earth_radius(unit: str) -> float:
     """The radius of the sphere."""
     return nearest_float(in_unit(f"{EARTH_RADIUS_KM} km", unit))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sfumato.arguments import text
 from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import as_written
 
@@ -31,7 +32,32 @@ METRES = {
 }
 """Metres in a unit of length, by its names; feet and miles are the international ones of 1959, which are exact."""
 
+_LONGEST_UNIT = 20  # characters
+_NO_UNIT = re.compile(  # docs/format.md: ranges that never change
+    r"^ | $| .* |[^\x80-\U0010ffffA-Za-z0-9 %'*+/^-]|[\xa1-\xaf\xb8-\xbf\u2010-\u205e\u3001-\u303f\uff01-\uff65]", re.S
+)
+
 _WITH_UNIT = re.compile(r"\s*(?P<number>[+-]?[\d./_]+(?:[eE][+-]?\d+)?)\s*(?P<unit>[^\W\d_]\D*?)\s*")
+
+
+def as_unit(value: Any, what: str) -> str:
+    """The name of a unit: one word or two, which stand in sentences and can say nothing else.
+
+    Examples
+    --------
+    >>> as_unit("nautical miles", "the unit")
+    'nautical miles'
+    >>> as_unit("km, or once", "the unit")
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.InvalidInput: the unit is a word or two of at most 20 letters and digits, found 'km, or once'
+    """
+    name: str = text(value, what)
+    if len(name) > _LONGEST_UNIT or _NO_UNIT.search(name):
+        raise InvalidInput(
+            f"{what} is a word or two of at most {_LONGEST_UNIT} letters and digits, found {shown(name)}"
+        )
+    return name
 
 
 @dataclass(frozen=True)
