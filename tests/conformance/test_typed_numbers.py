@@ -222,6 +222,7 @@ TYPED: dict[str, Use] = {
     "Ledger.delta": lambda v: deltas(sf.Ledger(Path(drawer.name) / f"{next(number)}.ledger", limit=1, delta=v)),
     "Ledger.set_limit.delta": changed_delta,
     "most_moved": lambda v: Terms("x", on_unknown="nearest", most_moved=v).share,
+    "most_dropped": lambda v: Terms("x", on_unknown="drop", most_dropped=v).share,
     "discrete.distance": lambda v: sf.discrete(3, distance=v).distances.unit,
     "geo.radius_km": lambda v: sf.geo(PLACES, radius_km=v).distances.floats.tolist(),
     "grid.step": lambda v: sf.grid(2, 2, step=v).distances.unit,

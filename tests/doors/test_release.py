@@ -192,7 +192,9 @@ def test_coordinates_from_the_command_line(folder: Path) -> None:
     assert "row 1: 'lat', 'lon' are (48.8, 2.3), " in str(error) and "more than 0.5 km" in str(error)
     _, _, error = inside(*arguments, "--within", "5 minutes")
     assert "within is 5 minutes, but distances are in km: give it in km or another length" in str(error)
-    status, shown, _ = inside(*arguments, "--within", "20000 m", "--on-unknown", "drop", "--into", "city")
+    status, shown, _ = inside(
+        *arguments, "--within", "20000 m", "--on-unknown", "drop", "--most-dropped", "1", "--into", "city"
+    )
     assert status == 0 and "1 released, 1 left out" in shown and "column   lat, lon" in shown
     assert pq.read_table(folder / "out.parquet").column_names == ["city", "k"]
     city = sf.grid(2, 2)

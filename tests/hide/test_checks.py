@@ -109,6 +109,23 @@ def test_formats_and_columns_are_looked_at_before_a_design(tmp_path: Path) -> No
         sf.hide(far, "1 km", box=BOX, h3=7, on_unknown="error")
 
 
+@pytest.mark.parametrize("kind", ["table", "csv"])
+@pytest.mark.usefixtures("no_design")
+def test_rows_are_not_left_out_by_the_dozen(kind: str, tmp_path: Path) -> None:
+    given = table().set_column(1, "lat", pa.array([*points()["lat"][:17], None, 40.9, 40.9]))
+    source, wishes = given, {**QUICK, "on_unknown": "drop"}
+    if kind == "csv":
+        given.to_pandas().to_csv(tmp_path / "in.csv", index=False)
+        source, wishes = tmp_path / "in.csv", wishes | {"output": tmp_path / "out.csv"}
+    with pytest.raises(
+        InvalidInput, match=r"3 of 20 rows would be left out.* row 18: 'lat' is missing; most_dropped=1"
+    ):
+        sf.hide(source, "1 km", **wishes)
+    with pytest.raises(AssertionError, match="looked for"):
+        sf.hide(source, "1 km", most_dropped="3/20", **wishes)
+    assert not list(tmp_path.glob("out*"))
+
+
 METRES = {"x": points()["lon"], "y": points()["lat"]}
 
 

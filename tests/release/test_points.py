@@ -152,7 +152,7 @@ def test_what_is_no_number_is_refused_with_its_row(x: list[Any], complaint: str,
     table = pa.table({"x": pa.array(x, from_pandas=False), "y": [0.0, 0.0]})
     with pytest.raises(BadRow, match=complaint):
         HIDE.release(table, XY, on_unknown=on_unknown, **({"most_moved": 1} if on_unknown == "nearest" else {}))
-    left = HIDE.release(table, XY, on_unknown="drop")
+    left = HIDE.release(table, XY, on_unknown="drop", most_dropped=1)
     assert len(left) == 1
 
 
@@ -165,7 +165,7 @@ def test_a_column_of_texts_is_refused_and_nothing_is_left_out(on_unknown: str) -
         with pytest.raises(BadRow, match=r"row 2: 'x' is the text '1.0': make it a column of numbers first"):
             HIDE.release(table, XY, on_unknown=on_unknown)
     empty = pa.table({"x": pa.array([None, None], pa.string()), "y": [0.0, 0.0]})
-    assert len(HIDE.release(empty, XY, on_unknown="drop")) == 0
+    assert len(HIDE.release(empty, XY, on_unknown="drop", most_dropped=1)) == 0
 
 
 def test_points_outside_are_refused_moved_or_left_out() -> None:
@@ -175,12 +175,37 @@ def test_points_outside_are_refused_moved_or_left_out() -> None:
     table = pa.table({"x": [1.0, float(np.nextafter(inside, 5)), 0.0], "y": [2.0, 0.0, -1.0]})
     with pytest.raises(BadRow, match=r"row 2: 'x', 'y' are \(4.33\d+, 0.0\), outside of box.* \[0.333333, 4.33333\]"):
         HIDE.release(table, XY)
-    assert len(HIDE.release(table, XY, on_unknown="drop")) == 1
+    assert len(HIDE.release(table, XY, on_unknown="drop", most_dropped=1)) == 1
     told = []
     HIDE.release(table, XY, on_unknown="nearest", most_moved="2/3", progress=told.append)
     assert told[-1].moved == 2
     with pytest.raises(InvalidInput, match=r"2 of 3 rows lie outside the space .* by up to 0.333333 km"):
         HIDE.release(table, XY, on_unknown="nearest")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "cause"),
+    [
+        (None, "'x' is missing"),
+        (np.nan, "'x' is nan, which is no finite number"),
+        (9.0, r"are \(9.0, 0.0\), outside of"),
+    ],
+)
+def test_a_table_is_not_emptied_of_more_than_a_share(wrong: Any, cause: str) -> None:
+    def people(bad: int) -> pa.Table:
+        x = [*[1.0] * (20 - bad), *[wrong] * bad]
+        return pa.table({"x": pa.array(x, from_pandas=False), "y": [0.0] * 20})
+
+    assert len(HIDE.release(people(1), XY, on_unknown="drop")) == 19
+    refused = rf"^2 of 20 rows would be left out.* of 1/20 that is .* row 19: .*{cause}.*; most_dropped=1 leaves them"
+    with pytest.raises(InvalidInput, match=refused) as told:
+        HIDE.release(people(2), XY, on_unknown="drop")
+    assert "on_unknown" not in str(told.value)  # which is what was said already
+    assert len(HIDE.release(people(2), XY, on_unknown="drop", most_dropped="0.1")) == 18
+    with pytest.raises(InvalidInput, match="goes with on_unknown='drop'"):
+        HIDE.release(people(2), XY, most_dropped=1)
+    with pytest.raises(InvalidInput, match="most_dropped is a share of the rows, between 0 and 1"):
+        HIDE.release(people(2), XY, on_unknown="drop", most_dropped=2)
 
 
 def test_what_lies_beyond_an_end_is_that_end_and_zero_has_one_sign() -> None:

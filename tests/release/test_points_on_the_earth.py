@@ -96,7 +96,7 @@ def test_what_lies_beyond_the_margin_is_refused_whatever_the_policy() -> None:
     ):
         with pytest.raises(BadRow, match=message):
             HIDE.release(table, PLACE, on_unknown=policy)
-    assert HIDE.release(table, PLACE, on_unknown="drop").num_rows == 1
+    assert HIDE.release(table, PLACE, on_unknown="drop", most_dropped=1).num_rows == 1
     with pytest.raises(InvalidInput, match="nothing is promised about others"):
         sampler(HIDE).draw([(2.01, 48.01), (2.01, 89.9)])
 

@@ -118,10 +118,12 @@ def test_columns_policies_and_late_bad_rows(ending: str, tmp_path: Path) -> None
     with pytest.raises(BadRow, match="row 1991: 'home' is 'Atlantis', which is no secret"):
         release_file(RESPONSE, source, target, "home", batch=100)
     assert not target.exists() and leftovers(tmp_path) == []
-    done = release_file(RESPONSE, source, target, "home", into="noisy", on_unknown="drop", batch=100)
+    done = release_file(RESPONSE, source, target, "home", into="noisy", on_unknown="drop", most_dropped=1, batch=100)
     assert (done.rows, done.dropped) == (2000, 1)
     assert read(target).column_names == ["id", "noisy", "amount"] and len(read(target)) == 1999
-    release_file(RESPONSE, source, target, "home", into="noisy", keep=True, on_unknown="drop", overwrite=True)
+    release_file(
+        RESPONSE, source, target, "home", into="noisy", keep=True, on_unknown="drop", most_dropped=1, overwrite=True
+    )
     kept = read(target)
     assert kept.column_names == ["id", "home", "amount", "noisy"]
     assert kept["home"].to_pylist() == [home for home in homes if home != "Atlantis"]

@@ -82,6 +82,7 @@ def hide(
     unit: Annotated[str | None, typer.Option(help="Of --x and --y without a coordinate system: m or km.")] = None,
     on_unknown: _Outside = None,
     most_moved: Annotated[str | None, typer.Option(help="The share of rows that may be moved (0.05).")] = None,
+    most_dropped: Annotated[str | None, typer.Option(help="The share that --on-unknown drop may leave out.")] = None,
     person: Annotated[str | None, typer.Option(help="The column that names whose row it is.")] = None,
     most_rows: Annotated[int | None, typer.Option(help="With --person: rows of each that are released.")] = None,
     beyond: Annotated[str | None, typer.Option(help="For rows beyond that: error, or drop them.")] = None,
@@ -106,8 +107,9 @@ def hide(
         "epsilon": epsilon, "error": error, "box": box, "box_epsilon": box_epsilon, "cell": cell, "prior": prior,
         "prior_epsilon": prior_epsilon, "prior_column": prior_column, "h3": h3, "areas": areas, "lat": lat, "lon": lon,
         "x": x, "y": y, "geometry": geometry, "crs": crs, "unit": unit, "on_unknown": on_unknown,
-        "most_moved": most_moved, "person": person, "most_rows": most_rows, "beyond": beyond, "drop": drop or None,
-        "keep": keep or None, "ledger": account, "dataset": dataset, "tolerance": tolerance,
+        "most_moved": most_moved, "most_dropped": most_dropped, "person": person, "most_rows": most_rows,
+        "beyond": beyond, "drop": drop or None, "keep": keep or None, "ledger": account, "dataset": dataset,
+        "tolerance": tolerance,
     }  # fmt: skip
     wishes = {name: value for name, value in given.items() if value is not None}
     with until_asked("the best mechanism so far") as ending, line(f"reading {source}") as say:

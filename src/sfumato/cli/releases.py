@@ -70,6 +70,9 @@ def release(
     most_moved: Annotated[
         str | None, typer.Option(help="With --on-unknown nearest: the share of rows that may lie outside (0.05).")
     ] = None,
+    most_dropped: Annotated[
+        str | None, typer.Option(help="With --on-unknown drop: the share of rows that may be left out (0.05).")
+    ] = None,
     key: Annotated[
         Path | None,
         typer.Option("--key-file", help="With --row-id: the same row always gets the same noise under this key."),
@@ -103,7 +106,7 @@ def release(
     with plain_interrupts(), line() as say:
         done = release_file(
             proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
-            within=within, most_moved=most_moved, key=key, row_id=row_id or None,
+            within=within, most_moved=most_moved, most_dropped=most_dropped, key=key, row_id=row_id or None,
             secret_never_changes=secret_never_changes, ledger=account, dataset=dataset, times=times,
             overwrite=overwrite, delimiter=delimiter, layer=layer, crs=crs, progress=say,
         )  # fmt: skip

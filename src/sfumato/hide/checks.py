@@ -78,6 +78,10 @@ class Checked:
             work = rehearse_file(
                 self.source.file, self.target, domain, terms, layer=self.source.layer, whole=whole
             )  # fmt: skip
+        if not whole and work.rows and work.unknown == work.rows and terms.share < 1:
+            raise InvalidInput(
+                f"all of the first {work.rows:,} rows would be left out; the first of them is {work.first_unknown}"
+            )
         if not whole and work.rows and work.moved == work.rows and terms.share < 1:
             x, y, _ = next(iter(self.source.batches(self.column, [])))
             raise BadRow(

@@ -291,8 +291,9 @@ def _release_table(wish: Wish, column: Position) -> dict[str, Any]:
     else:
         table = {"columns": list(column.columns)}
     crs = None if wish.crs is None else str(system_of(wish.crs))
-    given = {"crs": crs, "on_unknown": wish.on_unknown, "most_moved": wish.most_moved, "person": wish.person,
-             "most_rows": wish.most_rows, "drop": list(wish.drop) or None, "keep": list(wish.keep) or None}  # fmt: skip
+    given = {"crs": crs, "on_unknown": wish.on_unknown, "most_moved": wish.most_moved,
+             "most_dropped": wish.most_dropped, "person": wish.person, "most_rows": wish.most_rows,
+             "drop": list(wish.drop) or None, "keep": list(wish.keep) or None}  # fmt: skip
     table |= {name: value for name, value in given.items() if value is not None}
     return table | ({} if wish.person is None else {"beyond": wish.beyond})
 
@@ -321,8 +322,9 @@ def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> Asked:
 def _terms(column: Position, given: Any, ledger: Any = None, dataset: str | None = None) -> Terms:
     """The terms that a wish, or the table ``[release]`` of a spec, stands for."""
     return Terms(
-        column, on_unknown=given.on_unknown, most_moved=given.most_moved, ledger=ledger, dataset=dataset,
-        person=given.person, most_rows=given.most_rows, beyond=given.beyond, drop=given.drop, stay=given.keep,
+        column, on_unknown=given.on_unknown, most_moved=given.most_moved,
+        most_dropped=given.most_dropped, ledger=ledger, dataset=dataset, person=given.person,
+        most_rows=given.most_rows, beyond=given.beyond, drop=given.drop, stay=given.keep,
     )  # fmt: skip
 
 

@@ -60,10 +60,11 @@ class Wish:
         The coordinate system of columns of x and y, or of geometries that do not say theirs.
     unit
         Of columns of x and y without a coordinate system, and of their box: ``"m"`` or ``"km"``.
-    on_unknown, most_moved
+    on_unknown, most_moved, most_dropped
         What to do about points outside of the box: ``"nearest"`` moves them to its border, which costs no privacy;
         ``"error"`` refuses them; ``"drop"`` leaves their rows out, which tells that they are outside. With
-        ``"nearest"`` at most a share ``most_moved`` of the rows, 1/20 by default.
+        ``"nearest"`` at most a share ``most_moved`` of the rows, with ``"drop"`` at most a share ``most_dropped``, 1/20
+        by default.
     person, most_rows, beyond
         The column that names a person, and how many rows of each are released: all of them together cost so many times
         as much. Beyond that number rows are refused (``"error"``), or left out (``"drop"``), the first ones being kept.
@@ -98,6 +99,7 @@ class Wish:
     unit: str | None = None
     on_unknown: str = "nearest"
     most_moved: Number | None = None
+    most_dropped: Number | None = None
     person: str | None = None
     most_rows: int | None = None
     beyond: str = "error"
@@ -212,6 +214,7 @@ class Wishes(TypedDict, total=False):
     unit: str | None
     on_unknown: str
     most_moved: Number | None
+    most_dropped: Number | None
     person: str | None
     most_rows: int | None
     beyond: str

@@ -26,7 +26,7 @@ from sfumato.release.layouts import PointLayout
 from sfumato.release.persons import Persons
 from sfumato.release.places import Geometry, Place, Position, coordinates_of, renamed
 from sfumato.release.points import output_points, points_of
-from sfumato.release.rows import Integers, Labels, Secrets, Values, line_position
+from sfumato.release.rows import BadRow, Integers, Labels, Secrets, Values, line_position
 from sfumato.release.sampler import Sampler, sampler
 from sfumato.release.terms import Terms
 
@@ -98,6 +98,8 @@ class BatchRelease:
         Whether the secret is a place, which a geometry beside it would tell.
     layout
         How the table holds a column of points; None before it is looked at, and for other columns.
+    unknown
+        How many rows are left out because they hold no secret; ``first_unknown`` says what is wrong with the first.
     """
 
     terms: Terms
@@ -113,6 +115,8 @@ class BatchRelease:
     dropped: int = 0
     moved: int = 0
     farthest: float = 0.0
+    unknown: int = 0
+    first_unknown: str = ""
     started: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
@@ -182,8 +186,9 @@ class BatchRelease:
         rows, moved = self.secrets.locate(secrets, first)
         self.moved += len(moved)
         self.farthest = max(self.farthest, float(moved.max(initial=0.0)))
-        self._check_moved(self.total)
         there = self.secrets.kept(rows)
+        self._count_unknown(secrets, there)
+        self.check_share(self.total)
         if self.persons is not None:
             there &= self.persons.within(ids[self.terms.ids.index(self.persons.column)], first)
         kept = None if there.all() else there
@@ -206,10 +211,25 @@ class BatchRelease:
             self.progress(Progress(self.rows, self.total, self.seconds, self.moved))
         return Drawn(outputs, kept)
 
-    def _check_moved(self, rows: int | None) -> None:
-        """Refuse as soon as too many rows are known to lie outside the space."""
-        if rows is None or self.moved <= self.terms.share * rows:
+    def _count_unknown(self, secrets: Sequence[Values], there: NDArray[np.bool_]) -> None:
+        """Count the rows of a batch that are left out, and keep what would have been said of the first of all."""
+        if not self.unknown and not there.all():
+            try:
+                self.secrets.refusing().locate(secrets, self.rows)
+            except BadRow as error:
+                self.first_unknown = error.reason
+        self.unknown += len(there) - int(np.count_nonzero(there))
+
+    def check_share(self, rows: int | None) -> None:
+        """Refuse as soon as too many of so many rows are known to be no secrets."""
+        if rows is None or self.moved + self.unknown <= self.terms.share * rows:
             return
+        if self.unknown:
+            raise InvalidInput(
+                f"{self.unknown:,} of {rows:,} rows would be left out, more than the share of {self.terms.share} that "
+                f"is allowed; the first of them is {self.first_unknown}; {keyword('most_dropped', 1)} leaves them all "
+                "out"
+            )
         unit = f" {self.secrets.unit}" if self.secrets.unit else ""
         raise InvalidInput(
             f"{self.moved:,} of {rows:,} rows lie outside the space and would be moved into it, by up to "
@@ -219,7 +239,7 @@ class BatchRelease:
 
     def finish(self) -> Entry | None:
         """The last checks, and the charge: after this, and not before, the outputs may be seen."""
-        self._check_moved(self.rows)
+        self.check_share(self.rows)
         if self.key is not None:
             self.changes.check()
             self.changes.close()

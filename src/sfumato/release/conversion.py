@@ -7,7 +7,7 @@ as such, not as the first row that lies outside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,16 @@ from sfumato.release.geo_points import (
 from sfumato.release.layouts import PointLayout
 from sfumato.release.places import Geometry, Place, Position, coordinates_of
 from sfumato.release.points import points_of
-from sfumato.release.rows import BadRow, Located, Rows, Secrets, TypedValues, Values, coordinates_in
+from sfumato.release.rows import (
+    BadRow,
+    Located,
+    Rows,
+    Secrets,
+    TypedValues,
+    Values,
+    coordinates_in,
+    leaves_out,
+)  # fmt: skip
 from sfumato.spaces.ground import EARTH_RADIUS_KM, sphere_radius
 from sfumato.spaces.lengths import METRES
 
@@ -91,6 +100,10 @@ class Converted(Secrets):
         """One integer for each row that tells its secret from others."""
         return self.inner.marks(rows)
 
+    def refusing(self) -> Secrets:
+        """The same, which refuses what is no secret instead of leaving it out."""
+        return replace(self, inner=self.inner.refusing(), on_unknown="error")
+
     def locate(self, batch: Sequence[Values], first: int) -> Located:
         """The secrets of the rows, and which points were moved into the space."""
         x, y = self._points(batch, first)
@@ -103,7 +116,8 @@ class Converted(Secrets):
             row = error.row - first - 1
             if self.system is None or self.system.plain or not 0 <= row < len(x):
                 raise
-            raise BadRow(f"({x[row]}, {y[row]}) in {self.system}: {str(error).split(': ', 1)[-1]}", error.row) from None
+            what = f"({x[row]}, {y[row]}) in {self.system}: {error.reason.split(': ', 1)[-1]}"
+            raise BadRow(what, error.row, policy=error.policy) from None
         if len(x) and (len(found.moved) == len(x) or not self.inner.kept(found.rows).any()):
             self._refuse_degrees(x, y)
         return found
@@ -137,7 +151,7 @@ class Converted(Secrets):
             what = _WRONG.get(int(codes[row]))
             if codes[row] == NO_POINT:
                 what = f"is a {shape_name(array, row)}, not a point"
-            raise BadRow(f"{name} {what}; {keyword('on_unknown', 'drop')} leaves such rows out", first + row + 1)
+            raise BadRow(f"{name} {what}", first + row + 1, policy=leaves_out())
         return np.where(bad, np.nan, found.x), np.where(bad, np.nan, found.y)
 
     def _refuse_numbers(self, found: Points2D) -> None:

@@ -36,6 +36,7 @@ from sfumato.release.rows import (
     TypedValues,
     Values,
     kind_of,
+    leaves_out,
     no_number,
 )
 from sfumato.release.streams import format_of_file
@@ -78,20 +79,17 @@ class ReleasedCounts:
 class _Outputs(Labels):
     """Finds the outputs that a released column holds."""
 
-    def complaint(self, code: int, value: Any) -> str:
+    def reason(self, code: int, value: Any) -> str:
         """What is wrong with a value."""
         if code in (MISSING, NOT_A_NUMBER):
-            what = "missing" if code == MISSING else "NaN"
-            found = f"{shown(self.column)} is {what}"
-        elif code == OTHER_KIND:
+            return f"{shown(self.column)} is {'missing' if code == MISSING else 'NaN'}"
+        if code == OTHER_KIND:
             return (
                 f"{shown(self.column)} is {shown(value)}, of the type {kind_of(value)}, and outputs are such as "
                 f"{shown(self.labels[0])}: types are not guessed, convert the column first"
             )
-        else:
-            near = self.similar(value, "outputs")
-            found = f"{shown(self.column)} is {shown(value)}, which is no output of {self.name}{near}"
-        return f"{found}; {keyword('on_unknown', 'drop')} leaves such rows out"
+        near = self.similar(value, "outputs")
+        return f"{shown(self.column)} is {shown(value)}, which is no output of {self.name}{near}"
 
 
 def released_counts(
@@ -216,10 +214,7 @@ class _Tally:
         found = np.asarray(numbers[codes])
         if not self.drop and (found < 0).any():
             row = first + int(np.argmax(found < 0)) + 1
-            raise BadRow(
-                f"the group {shown(self.by)} is missing; fill it, or {keyword('on_unknown', 'drop')} leaves such rows "
-                "out", row
-            )  # fmt: skip
+            raise BadRow(f"the group {shown(self.by)} is missing", row, policy=f"fill it, or {leaves_out()}")
         return found
 
     def parts(self) -> dict[Any, WeightedCounts]:

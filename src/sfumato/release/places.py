@@ -20,7 +20,7 @@ from sfumato.certify.protocol import Domain
 from sfumato.errors import InvalidInput, Mismatch, keyword, shown, worded
 from sfumato.numbers import Floats, nearest_float, told_apart
 from sfumato.release.crs import agreed_system, system_of
-from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, bad_coordinate, coordinates_in
+from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, bad_coordinate, coordinates_in, leaves_out
 from sfumato.spaces.box import NORMS, Box, box_of_points
 from sfumato.spaces.ground import (
     EARTH_RADIUS_KM,
@@ -220,10 +220,10 @@ class Coordinates(Secrets):
             where = f"{away}{unit} from the nearest secret of {self.domain.name}, more than {most}{unit}"
         names = ", ".join(map(repr, self.columns))
         return BadRow(
-            f"{names} are {tuple(point.tolist())}, {where}; {keyword('on_unknown', 'drop')} leaves such rows out, "
-            "'nearest' takes it",
+            f"{names} are {tuple(point.tolist())}, {where}",
             first + row + 1,
             tuple(point.tolist()),
+            f"{leaves_out()}, 'nearest' takes it",
         )
 
 

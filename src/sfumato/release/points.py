@@ -24,7 +24,7 @@ from sfumato.errors import InvalidInput, Mismatch, NotSupported, keyword, worded
 from sfumato.numbers import Floats, exact, float_above, float_below, nearest_float
 from sfumato.release.keys import id_digests
 from sfumato.release.places import Place, Position, swapped_axes
-from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, bad_coordinate, coordinates_in
+from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, bad_coordinate, coordinates_in, leaves_out
 from sfumato.spaces.box import NORMS, Box
 from sfumato.spaces.earth import beyond, on_the_earth
 from sfumato.spaces.frame import FULL_TURN, EarthFrame, region
@@ -122,10 +122,10 @@ class Points(Secrets):
         names, where = ", ".join(map(repr, self.columns)), tuple(point.tolist())
         are = f"{names} is {where[0]}" if len(where) == 1 else f"{names} are {where}"
         return bad_coordinate(self.columns, batch, point, row, first) or BadRow(
-            f"{are}, outside of {self.box.name} {self._corners()}; {keyword('on_unknown', 'drop')} leaves such rows "
-            "out, 'nearest' moves it to the border, which costs no privacy",
+            f"{are}, outside of {self.box.name} {self._corners()}",
             first + row + 1,
             where,
+            f"{leaves_out()}, 'nearest' moves it to the border, which costs no privacy",
         )
 
     def _corners(self) -> str:

@@ -7,7 +7,6 @@ away are known before a design is looked for, and before anything is paid.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -58,13 +57,28 @@ def rehearsed(domain: Domain, terms: Terms, *, whole: bool) -> BatchRelease:
         secrets, output = domain.space.labels, domain.space.labels[0]
     draws = StandIn(secrets, (output,), cast(Plan, None), domain.name, where=domain)
     free = replace(terms, ledger=None, dataset=None, times=1)
-    if not whole and free.on_unknown == "nearest":
-        free = replace(free, most_moved=1)
+    if not whole:
+        free = _all_taken(free)
     return batch_release(draws, free, progress=None if whole else _stop)
 
 
+def _all_taken(terms: Terms) -> Terms:
+    """The same for whatever share of the rows is no secret."""
+    if terms.on_unknown == "nearest":
+        return replace(terms, most_moved=1)
+    return replace(terms, most_dropped=1) if terms.on_unknown == "drop" else terms
+
+
 def _stop(state: Progress) -> None:
-    raise _Enough
+    if state.rows >= BATCH:
+        raise _Enough
+
+
+def _judged(work: BatchRelease, terms: Terms) -> BatchRelease:
+    """All rows have been seen: so many of them may be no secrets as the terms say."""
+    work.terms = replace(work.terms, most_moved=terms.most_moved, most_dropped=terms.most_dropped)
+    work.check_share(work.rows)
+    return work
 
 
 def rehearse_file(
@@ -82,15 +96,17 @@ def rehearse_file(
     except _Enough:
         return work
     work.finish()
-    return work
+    return _judged(work, terms)
 
 
 def rehearse_table(table: Any, domain: Domain, terms: Terms, *, whole: bool = False) -> BatchRelease:
     """Release the first rows of a table, or all of them, and throw the result away."""
     work = rehearsed(domain, terms, whole=whole)
-    with suppress(_Enough):
+    try:
         released_table(table if whole else _first_rows(table), work, BATCH)
-    return work
+    except _Enough:
+        return work
+    return _judged(work, terms)
 
 
 def _first_rows(table: Any) -> Any:

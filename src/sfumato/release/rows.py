@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
@@ -61,12 +61,22 @@ _BYTES = ord("b")
 
 
 class BadRow(InvalidInput):
-    """A row that cannot be released; ``row`` is its number (the first row of data is 1), ``value`` what it holds."""
+    """A row that cannot be released; ``row`` is its number (the first row of data is 1), ``value`` what it holds.
 
-    def __init__(self, message: str, row: int, value: Any = None) -> None:
-        super().__init__(f"row {row}: {message}")
+    ``policy`` says which policy would take it; ``reason`` is the message without that, for whoever has the policy.
+    """
+
+    def __init__(self, message: str, row: int, value: Any = None, policy: str = "") -> None:
+        self.reason = f"row {row}: {message}"
+        super().__init__(f"{self.reason}; {policy}" if policy else self.reason)
         self.row = row
         self.value = value
+        self.policy = policy
+
+
+def leaves_out() -> str:
+    """The policy that leaves out rows that have no secret, as a message advises it."""
+    return f"{keyword('on_unknown', 'drop')} leaves such rows out"
 
 
 # ----------------------------------------------------------------- columns
@@ -169,8 +179,9 @@ def bad_coordinate(columns: Sequence[str], batch: Sequence[Values], point: Any, 
     """What to say of a row whose point has a coordinate that is missing or no number; None if all are finite."""
     for name, values, number in zip(columns, batch, point.tolist(), strict=True):
         if not isfinite(number):
-            value, leaves = values.value(row), f"{keyword('on_unknown', 'drop')} leaves such rows out"
-            return BadRow(f"{name!r} {no_number(value, values.typed)}; {leaves}", first + row + 1, value)
+            value = values.value(row)
+            policy = "" if _spelled_otherwise(value) else leaves_out()
+            return BadRow(f"{name!r} {no_number(value, values.typed)}", first + row + 1, value, policy)
     return None
 
 
@@ -188,7 +199,14 @@ def no_number(value: Any, typed: bool) -> str:
         return "is missing"
     if typed and isinstance(value, str):
         return f"is the text {shown(value)}: make it a column of numbers first"
+    if _spelled_otherwise(value):
+        return f"is {shown(value)}, which is not how a number is written here: 12.5, -0.75 or 1e3"
     return f"is {shown(value)}, which is no finite number"
+
+
+def _spelled_otherwise(value: Any) -> bool:
+    """Whether a text has digits: a whole column is then probably written like that, and no stray row of it."""
+    return isinstance(value, str) and any(sign.isdigit() for sign in value) and not _DECIMAL.fullmatch(value)
 
 
 def _distinct_objects(values: Iterable[Any]) -> tuple[NDArray[Any], list[Any]]:
@@ -264,6 +282,10 @@ class Secrets(ABC):
     @abstractmethod
     def locate(self, batch: Sequence[Values], first: int) -> Located:
         """The same, and which rows were moved into the space because the nearest secret is taken."""
+
+    def refusing(self) -> Secrets:
+        """The same, which refuses what is no secret instead of leaving it out."""
+        return replace(self, on_unknown="error")  # type: ignore[type-var] # every kind of them is a dataclass
 
     def kept(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows are not left out."""
@@ -417,23 +439,20 @@ class Labels(Secrets):
                 return np.maximum(rows, -1)
         row = int(np.argmax(bad))
         value = values.value(row)
-        raise BadRow(self.complaint(int(rows[row]), value), first + row + 1, value)
+        policy = {OTHER_KIND: "", UNKNOWN: leaves_out()}.get(int(rows[row]), f"fill it, or {leaves_out()}")
+        raise BadRow(self.reason(int(rows[row]), value), first + row + 1, value, policy)
 
-    def complaint(self, code: int, value: Any) -> str:
-        """What is wrong with a value that is no label, and what to do."""
+    def reason(self, code: int, value: Any) -> str:
+        """What is wrong with a value that is no label."""
         if code in (MISSING, NOT_A_NUMBER):
-            what = "missing" if code == MISSING else "NaN"
-            return f"{self.column!r} is {what}; fill it, or {keyword('on_unknown', 'drop')} leaves such rows out"
+            return f"{self.column!r} is {'missing' if code == MISSING else 'NaN'}"
         if code == OTHER_KIND:
             kinds = " or ".join(dict.fromkeys(_kind_in_words(kind) for kind in self.known if kind != "missing"))
             return (
                 f"{self.column!r} is {shown(value)}, {_kind_in_words(kind_of(value))}, but a secret of {self.name} is "
                 f"{kinds}, such as {self.labels[0]!r}: types are not guessed, convert the column first"
             )
-        return (
-            f"{self.column!r} is {shown(value)}, which is no secret of {self.name}{self.similar(value)}; "
-            f"{keyword('on_unknown', 'drop')} leaves such rows out"
-        )
+        return f"{self.column!r} is {shown(value)}, which is no secret of {self.name}{self.similar(value)}"
 
     def similar(self, value: Any, what: str = "secrets") -> str:
         """The label that may have been meant, or a few of them."""

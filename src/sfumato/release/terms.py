@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from sfumato.release.ledger import Ledger
 
 MOST_MOVED = Fraction(1, 20)
-"""The share of the rows that may lie outside the space where the nearest secret is taken.
+"""The share of the rows that may be no secret, where the nearest one is taken or such rows are left out.
 
-A few strays are what that policy is for; a column in other units, or coordinates in another order, move nearly all."""
+A few strays are what these policies are for; a column in other units, coordinates in another order, or numbers that are
+written in another way, concern nearly all."""
 
 MOST_ROWS = 10**9
 """The most rows of one person that anybody may ask for."""
@@ -61,6 +62,9 @@ class Terms:
         With ``"nearest"``: the share of the rows that may lie outside the space, 1/20 by default; with more, nothing is
         released. Outside is what lies in no cell of a grid, beyond the ends of a line by more than half a step, farther
         than ``within`` from every secret, farther than secrets are from their nearest neighbours, or not in a box.
+    most_dropped
+        With ``"drop"``: the share of the rows that may be left out, 1/20 by default; with more, nothing is released.
+        Rows beyond those of a person do not count.
     crs
         For coordinates: their coordinate system, such as ``"EPSG:2154"``, where the column or the file does not say it.
     drop, stay
@@ -93,6 +97,7 @@ class Terms:
     on_unknown: str = "error"
     within: Any = None
     most_moved: Number | None = None
+    most_dropped: Number | None = None
     key: bytes | str | PathLike[str] | None = field(default=None, repr=False)
     row_id: RowId | None = None
     secret_never_changes: bool = False
@@ -164,20 +169,24 @@ class Terms:
 
     @property
     def share(self) -> Fraction:
-        """``most_moved`` as people write it: 0.3 is three tenths."""
-        return MOST_MOVED if self.most_moved is None else as_written(self.most_moved, "most_moved")
+        """``most_moved`` or ``most_dropped`` as people write it: 0.3 is three tenths."""
+        name = "most_dropped" if self.on_unknown == "drop" else "most_moved"
+        given = getattr(self, name)
+        return MOST_MOVED if given is None else as_written(given, name)
 
     def for_worker(self) -> Terms:
         """The terms for a part of a table: whoever sees the whole charges for it, and has checked the statement."""
         return replace(self, ledger=None, dataset=None, times=1, secret_never_changes=self.key is not None)
 
     def _check_share(self) -> None:
-        if self.most_moved is not None and self.on_unknown != "nearest":
-            raise InvalidInput(
-                f"{keyword('most_moved')} goes with {keyword('on_unknown', 'nearest')}: otherwise nothing is moved"
-            )
-        if not 0 <= self.share <= 1:
-            raise InvalidInput(f"most_moved is a share of the rows, between 0 and 1, found {shown(self.most_moved)}")
+        for name, policy, done in (("most_moved", "nearest", "moved"), ("most_dropped", "drop", "left out")):
+            given = getattr(self, name)
+            if given is not None and self.on_unknown != policy:
+                raise InvalidInput(
+                    f"{keyword(name)} goes with {keyword('on_unknown', policy)}: otherwise nothing is {done}"
+                )
+            if given is not None and not 0 <= self.share <= 1:
+                raise InvalidInput(f"{name} is a share of the rows, between 0 and 1, found {shown(given)}")
 
     def _check_account(self) -> None:
         if self.ledger is None:
@@ -258,6 +267,7 @@ class Keywords(TypedDict, total=False):
     on_unknown: str
     within: Any
     most_moved: Number | None
+    most_dropped: Number | None
     key: bytes | str | PathLike[str] | None
     row_id: RowId | None
     secret_never_changes: bool

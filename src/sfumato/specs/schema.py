@@ -441,6 +441,7 @@ class ReleaseSpec(TableSpec):
     crs: str | None = None
     on_unknown: Literal["error", "drop", "nearest"] = "nearest"
     most_moved: Quantity | None = None
+    most_dropped: Quantity | None = None
     person: str | None = None
     most_rows: Count | None = None
     beyond: Literal["error", "drop"] = "error"

@@ -33,8 +33,8 @@ def release_spark(
     of the row, so that a lazy frame, repeated tasks and other partitions all give the same answer; ``target`` may be
     left out then.
 
-    Parameters are those of :class:`~sfumato.release.terms.Terms`; ``most_moved`` is a share of each partition, since a
-    worker knows no other rows.
+    Parameters are those of :class:`~sfumato.release.terms.Terms`; ``most_moved`` and ``most_dropped`` are shares of
+    each partition, since a worker knows no other rows.
     """
     with needs("spark", "pyspark"):
         from pyspark.sql import DataFrame
