@@ -97,6 +97,17 @@ def test_mistakes_are_one_line(folder: Path, words: tuple[str, ...], complaint: 
     assert complaint in shown.stderr and len(shown.stderr.strip().splitlines()) == 1
 
 
+def test_levels_are_approximate_in_every_door(folder: Path) -> None:
+    asked = ("estimate", f"{folder}/scale.sfm", f"{folder}/released.csv", "--column", "q1", "--simultaneous")
+    assert "about 95 % for all together" in sfumato(*asked).stdout
+    assert json.loads(sfumato(*asked, "--json").stdout)["coverage"] == "approximate"
+    plan = sfumato("plan", f"{folder}/scale.sfm", "--error", "0.1", "--simultaneous")
+    assert "half the width of 95 % intervals, about, for all together" in plan.stdout
+    page = folder / "drawn.html"
+    sfumato(*asked, "--figure", str(page))
+    assert "that cover the truth with about 95 %" in page.read_text()
+
+
 def test_rows_that_were_left_out_are_told(folder: Path) -> None:
     (folder / "gaps.csv").write_text("q1\nnever\n\nrarely\nnothing\noften\nnever\n")
     shown = sfumato("estimate", f"{folder}/scale.sfm", f"{folder}/gaps.csv", "--column", "q1", "--on-unknown", "drop")

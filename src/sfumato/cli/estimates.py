@@ -265,7 +265,8 @@ def _record(
     how = wanted.method if isinstance(table, Frequencies) else "unbiased"
     return about | grouped | {
         "method": how, "level": level_of(wanted.level),
-        "simultaneous": wanted.simultaneous, "rows": table.total, "effective_rows": table.counted.effective_rows,
+        "simultaneous": wanted.simultaneous, "coverage": "approximate",
+        "rows": table.total, "effective_rows": table.counted.effective_rows,
         "dropped": counts.dropped, "fit": table.fit.chance,
         "noise_share": table.noise_share, "times_as_many": inflation, "shares": shares,
     }  # fmt: skip

@@ -39,9 +39,9 @@ Alpha = Annotated[str | None, typer.Option(help="e^-ε for one unit of distance,
 Epsilon = Annotated[
     str | None, typer.Option(help="Instead of alpha: ε for one unit of distance, such as 0.7 or ln(2)/30.")
 ]
-Level = Annotated[str, typer.Option(help="How sure the intervals are.")]
+Level = Annotated[str, typer.Option(help="How sure the intervals are; they hold about as often.")]
 Simultaneous = Annotated[
-    bool, typer.Option("--simultaneous", help="Intervals that hold all together, not each for itself.")
+    bool, typer.Option("--simultaneous", help="Intervals that hold all together, about as often as the level says.")
 ]
 
 _SPACES = ("line", "grid", "discrete", "hamming", "cycle", "star", "complete_bipartite", "count_query", "sum_query",

@@ -183,7 +183,8 @@ def _at(found: SurveyPlan, prior: Prior | None, guess: str | None) -> str:
 def _error_words(how: dict[str, Any]) -> str:
     if how["measure"] == "standard error":
         return "standard error"
-    return f"half the width of {percent(how['level'])} intervals{', all together' if how['simultaneous'] else ''}"
+    together = ", about, for all together" if how["simultaneous"] else ""
+    return f"half the width of {percent(how['level'])} intervals{together}"
 
 
 def _lines(

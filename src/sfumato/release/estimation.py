@@ -124,8 +124,8 @@ class EstimatedShares(ABC):
         """Low and high end for each share, along a last axis, within 0 and 1: true shares lie there.
 
         An estimate outside is not in its interval, and both ends are the same border if nothing else is left.
-        Each covers its share with about the level; with ``simultaneous`` all of them together do (Bonferroni). They
-        are of Wilson's kind, and not symmetric: :mod:`sfumato.release.estimation_intervals`.
+        Each covers its share with about the level; with ``simultaneous`` all of them together do (Bonferroni), about as
+        well. They are of Wilson's kind, and not symmetric: :mod:`sfumato.release.estimation_intervals`.
         """
         wanted, many = level_of(level), self.weights.size if flag(simultaneous, "simultaneous") else 1
         belief = nearest_shares(floats(self.linear))

@@ -131,7 +131,7 @@ def quantile(level: float, comparisons: int, freedom: Any) -> Any:
 def score_intervals(recovery: Recovery, counted: WeightedCounts, belief: Floats, level: float, many: int) -> Floats:
     """Low and high ends of each share, along a last axis; ``belief`` are shares ≥ 0 that say how variances change.
 
-    ``many`` intervals hold together with the level (Bonferroni).
+    ``many`` intervals hold together with about the level (Bonferroni).
     """
     shares = recovery.estimate(counted.totals / counted.total)
     rows, variances = _rows_of_shares(recovery, counted, shares)

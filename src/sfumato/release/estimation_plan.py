@@ -78,7 +78,8 @@ class SurveyPlan:
         error
             As a share: 0.03 is three percentage points.
         level, simultaneous
-            Of the intervals whose half width is meant; normal quantiles, Bonferroni's for all shares together.
+            Of the intervals whose half width is meant, which hold about as often; normal quantiles, Bonferroni's for
+            all shares together.
         measure
             ``"margin"``, half the width of an interval, or ``"standard error"``.
         """

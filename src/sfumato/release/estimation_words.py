@@ -37,7 +37,7 @@ def share_lines(
         [*cell, f"{share:.{digits}f}", f"{error:.{digits}f}", f"{low:.{digits}f} – {high:.{digits}f}"]
         for cell, share, error, (low, high) in zip(labels, shares, errors, ends, strict=True)
     ]
-    interval = f"{percent(level)} interval{', all together' if simultaneous else ''}"
+    interval = f"about {percent(level)} for all together" if simultaneous else f"{percent(level)} interval"
     shown = aligned([[*titles, "share", "error", interval], *rows], texts=len(titles))
     left = found.weights.size - len(rows)
     return [*shown, f"… and {left} more"] if left else shown

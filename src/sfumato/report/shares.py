@@ -132,9 +132,9 @@ def _words(groups: Mapping[Any, Frequencies | CrossTable], level: Number, simult
     border = " Estimates below 0 or above 1 stand at the border, where intervals are cut." if outside else ""
     doubts = "".join(f" {found.fit}." for found in groups.values() if found.fit.doubtful)
     return (
-        f"Shares estimated from {rows:,} released answers, with intervals that cover the truth with {percent(level)}, "
-        f"{several}. {part} of the variance is noise of the mechanism; the broad bars are what answers in the clear "
-        f"would have left.{border}{doubts}"
+        f"Shares estimated from {rows:,} released answers, with intervals that cover the truth with about "
+        f"{percent(level)}, {several}. {part} of the variance is noise of the mechanism; the broad bars are what "
+        f"answers in the clear would have left.{border}{doubts}"
     )
 
 
