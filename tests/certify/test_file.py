@@ -221,6 +221,22 @@ def test_forged_headers_give_one_clear_error(name: str, file: Path, tmp_path: Pa
     assert len(str(caught.value)) < 500
 
 
+@pytest.mark.parametrize("value", [[], ["design"], "", "design", 0, 3, 1.5, float("1e308"), True, False])
+def test_a_provenance_that_is_no_object_is_proved_and_not_loaded(value: Any, file: Path, tmp_path: Path) -> None:
+    """It says nothing that a proof rests on, but what shows a mechanism, or saves it again, would lose it."""
+    target = tmp_path / "forged.sfm"
+    target.write_bytes(forged(file, setter("provenance", value=value)))
+    assert sf.verify(target)
+    with pytest.raises(errors.InvalidFile, match=r"forged\.sfm.* has the provenance .*, which is no object"):
+        sf.load(target)
+
+
+def test_no_provenance_is_none(file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "silent.sfm"
+    target.write_bytes(forged(file, setter("provenance", value=None)))
+    assert sf.load(target).provenance == {}
+
+
 def test_a_forged_promise_is_refuted(file: Path, tmp_path: Path) -> None:
     target = tmp_path / "stricter.sfm"
     target.write_bytes(forged(file, setter("promise", "epsilon", value="1/10")))

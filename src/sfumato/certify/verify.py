@@ -129,6 +129,12 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Any:
         if not isinstance(verdict.witness, Violation):
             raise InvalidFile(f"{quoted(Path(path))}: {verdict.reason}")
         raise_refusal(verdict)
+    notes = header.get("provenance")
+    if not isinstance(notes, dict | None):
+        raise InvalidFile(
+            f"{quoted(Path(path))} keeps its promise, and has the provenance {shown(notes)}, which is no object: "
+            "a mechanism says by names and values how it was made, or nothing"
+        )
     try:
         if "noise" in header:
             return box_noise(header, sections, verdict.witness)
