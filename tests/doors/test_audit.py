@@ -11,8 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
+from sfumato.cli import audits
 from sfumato.cli.main import app
 from sfumato.errors import InvalidInput, NotSupported
+from shell import sfumato
 
 ROUNDED = "0.667,0.167,0.083,0.083\n0.333,0.333,0.167,0.167\n0.167,0.167,0.333,0.333\n0.083,0.083,0.167,0.667\n"
 EXACT = "secret;0;1;2\n0;2/3;1/6;1/6\n1;1/3;1/3;1/3\n2;1/6;1/6;2/3\n"
@@ -224,3 +226,19 @@ def test_unreadable_files_exit_2_with_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.strip().endswith("these are percentages; divide them by 100")
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("options", [["--alpha", "1e-400"], ["--prior", "1e-400,1"], ["--prior", "1e309,1"]])
+def test_numbers_beyond_floats_are_told_of_all_the_same(options: list[str], tmp_path: Path) -> None:
+    shown = sfumato("audit", str(file(tmp_path, "0.6,0.4\n0.4,0.6\n")), *options)
+    assert shown.returncode == 0 and "best " in shown.stdout and shown.stderr == ""
+
+
+def test_memory_that_does_not_suffice_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(audits, "look_at", full)
+    shown = sfumato("audit", str(file(tmp_path, ROUNDED)))
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert shown.stderr == "sfumato: this needs more memory than there is; supported: a smaller question\n"

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import sfumato as sf
 from sfumato import losses
-from sfumato.errors import InvalidLoss, Mismatch
+from sfumato.errors import InvalidLoss, Mismatch, TooLarge
 from sfumato.losses import LOSSES
 
 
@@ -92,3 +93,14 @@ def test_the_default_is_the_error_of_a_numeric_query_and_the_distance_elsewhere(
 def test_tuples_are_numbers_only_where_they_are_answers() -> None:
     with pytest.raises(InvalidLoss, match="numbers"):
         losses.absolute(sf.grid(2, 2))
+
+
+@pytest.mark.parametrize("loss", [losses.absolute, losses.squared, losses.bin, losses.nib, losses.guess])
+def test_a_table_that_no_memory_holds_is_refused_before_it_is_built(loss: Any) -> None:
+    with pytest.raises(TooLarge, match="a loss for 300,000 actions and 300,000 secrets needs about"):
+        loss(range(300_000))
+
+
+def test_a_function_of_too_many_actions_is_never_called() -> None:
+    with pytest.raises(TooLarge, match="300,000 secrets"):
+        losses.function(range(300_000), lambda w, x: pytest.fail("it was called"))

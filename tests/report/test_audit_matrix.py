@@ -287,3 +287,30 @@ def test_sums_that_rounding_explains_are_taken(tmp_path: Path) -> None:
         read_matrix(file(tmp_path, twelve + "\n"), tolerance=Fraction(1, 10_000))
     with pytest.raises(InvalidChannel, match=r"sums to 0\.9,"):
         read_matrix(file(tmp_path, "0.5,0.4\n"))
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["1e309", "-1e309", "1e4000", "1e-99999999999999999999", "3" * 5000, "0." + "3" * 5000, "1/" + "3" * 5000, "1/0",
+     "9" * 390 + "/3"],
+)  # fmt: skip
+def test_numbers_that_no_float_comes_near_are_refused_where_they_are(cell: str, tmp_path: Path) -> None:
+    """Neither a crash nor the name of a row, however long it is, and in words that are not."""
+    for where, text in (("row 1, column 1", f"{cell},0\n0,1\n"), ("row 2, column 2", f"1,0\n0,{cell}\n")):
+        with pytest.raises(InvalidInput, match=rf"{where}: .* is no number") as refused:
+            read_matrix(file(tmp_path, text))
+        assert len(str(refused.value)) < 300
+    if "/" not in cell:
+        with pytest.raises(InvalidInput, match=r"row 1, column 2: .* is no number of a matrix: these have at most 400"):
+            read_matrix(file(tmp_path, f"[[1, {cell}], [0, 1]]", "m.json"))
+    with pytest.raises(InvalidInput, match=r"row 1, column 2: .* is no number"):
+        read_square(file(tmp_path, f"0,{cell}\ninf,0\n"))
+
+
+def test_an_array_that_claims_more_than_there_is_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "m.npy"
+    for shape in ((10**20, 2), (10**9, 10**6), (3, 3)):
+        head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}".ljust(117).encode() + b"\n"
+        path.write_bytes(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(8))
+        with pytest.raises(InvalidInput, match="no array of NumPy"):
+            read_matrix(path)

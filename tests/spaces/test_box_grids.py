@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.continuous.interval import UNIT, Interval, as_interval
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.release.places import Position
@@ -79,3 +79,13 @@ def test_lattices_are_drawn_at_their_points_and_boxes_of_coordinates_are_none() 
     for other in (sf.box((4, 3), step="1/2"), sf.box((4, 3), step=(1, "1/2"), origin=("-1/2", "-1/4"))):
         with pytest.raises(InvalidInput, match="no lattice, whose first point is 0"):
             sf.mechanisms.lattice_tight_constraints(other, epsilon=3)
+
+
+def test_boxes_of_more_cells_than_can_be_counted_are_refused() -> None:
+    """Where the step is no length that anybody meant, such as 1e-308."""
+    for step in ("1e-308", "1e-19"):
+        with pytest.raises(NotSupported, match=r"more than 2\^63 cells"):
+            sf.box(1, step=step)
+        with pytest.raises(NotSupported, match=r"more than 2\^63 cells"):
+            sf.spaces.earth_box(48, 2, sides=(10, 10), step=step)
+    assert len(sf.box(1, step="1e-18")) == 10**18

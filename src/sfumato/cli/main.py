@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.commands import LazyGroup
-from sfumato.errors import PrivacyViolation, SfumatoError
+from sfumato.errors import PrivacyViolation, SfumatoError, TooLarge
 from sfumato.version import __version__
 
 app = typer.Typer(
@@ -46,6 +46,8 @@ def run() -> None:
         _fail(error, 3)
     except (SfumatoError, OSError) as error:
         _fail(error, 2)
+    except MemoryError:
+        _fail(TooLarge("this", None, None, ["a smaller question"]), 2)
     except KeyboardInterrupt:
         typer.echo("sfumato: stopped", err=True)
         sys.exit(130)

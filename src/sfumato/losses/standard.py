@@ -13,6 +13,7 @@ from sfumato.errors import InvalidLoss, advice, shown
 from sfumato.labels import row_names
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Gain, Loss
+from sfumato.memory import check_room
 from sfumato.numbers import Array, Number, array, floats, number
 from sfumato.spaces.box import Box
 from sfumato.spaces.finite import FiniteSpace, as_space, label_tuple, place_of
@@ -33,24 +34,25 @@ __all__ = [
 ]
 
 
+_COPIES = 3  # A table, what it is worked out from, and what is kept of it.
 _LARGEST_LABEL = 2.0**500  # Differences of smaller labels, and their squares, are still floats.
 
 
 def bin(space: Any) -> Loss:
     """ℓ_bin: 0 for guessing the secret, 1 otherwise. Its uncertainty is the Bayes risk."""
-    secrets = secrets_of(space)
+    secrets = _few_secrets(space)
     return Loss(secrets, secrets, 1 - np.eye(len(secrets), dtype=np.int64), "bin")
 
 
 def nib(space: Any) -> Loss:
     """ℓ_nib: 1 for naming the secret, 0 otherwise; the consumer wants to rule a value out."""
-    secrets = secrets_of(space)
+    secrets = _few_secrets(space)
     return Loss(secrets, secrets, np.eye(len(secrets), dtype=np.int64), "nib")
 
 
 def guess(space: Any) -> Gain:
     """The gain 1 for guessing the secret in one try; its vulnerability is Bayes vulnerability."""
-    secrets = secrets_of(space)
+    secrets = _few_secrets(space)
     return Gain(secrets, secrets, np.eye(len(secrets), dtype=np.int64), "guess")
 
 
@@ -152,13 +154,29 @@ def function(space: Any, value: Callable[[Any, Any], Number], actions: Iterable[
     secrets = secrets_of(space)
     listed = tuple(actions) if isinstance(actions, str) else actions  # letters, where a text is given
     chosen = secrets if listed is None else label_tuple(listed, "the actions")
+    _check_table(len(chosen), len(secrets))
     table = [[answer_of(value, "the function of a loss", w, x) for x in secrets] for w in chosen]
     return Loss(chosen, secrets, table, "function")
 
 
+def _few_secrets(space: Any) -> tuple[Any, ...]:
+    """The secrets, where there is room for a table of all actions for all of them."""
+    secrets = secrets_of(space)
+    _check_table(len(secrets), len(secrets))
+    return secrets
+
+
+def _check_table(actions: int, secrets: int) -> None:
+    """Refuse a table that could not be held, before anything of it is built."""
+    check_room(
+        8 * _COPIES * actions * secrets, f"a loss for {actions:,} actions and {secrets:,} secrets",
+        ["fewer secrets", "a coarser space"],
+    )  # fmt: skip
+
+
 def _numeric(space: Any) -> tuple[tuple[Any, ...], list[Array]]:
     """The labels, and their values: those of each query for the answers of several, otherwise one number a label."""
-    secrets = secrets_of(space)
+    secrets = _few_secrets(space)
     several = isinstance(space, FiniteSpace) and space.answers and isinstance(secrets[0], tuple)
     parts = zip(*secrets, strict=True) if several else [secrets]
     try:

@@ -23,7 +23,7 @@ from sfumato.losses import Loss
 from sfumato.losses.standard import default
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import expected_loss, posterior_loss
-from sfumato.numbers import array, at_most, floats, told_apart
+from sfumato.numbers import array, at_most, exact, floats, nearest_float, told_apart
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import Tightest, Violation, satisfies, tightest_pair
 from sfumato.privacy.type import PrivacyType
@@ -99,7 +99,7 @@ class Audit:
         """
         if self.optimum is None or self.remapped is None:
             return None
-        shares = [float(self.remapped) / float(best) - 1 if best else 0.0 if not self.remapped else inf
+        shares = [nearest_float(exact(self.remapped) / exact(best) - 1) if best else 0.0 if not self.remapped else inf
                   for best in (self.optimum.loss, self.optimum.bound)]  # fmt: skip
         return min(shares), max(shares)
 

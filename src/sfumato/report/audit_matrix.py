@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from math import inf
+from math import inf, isfinite
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.channels.channel import Channel
-from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported, keyword, shown
+from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported, keyword, short, shown
 from sfumato.files import read_bytes, read_text
 from sfumato.labels import text_of
-from sfumato.numbers import Array, exact, floats, is_exact, object_array, told_apart
+from sfumato.numbers import Array, exact, floats, is_exact, nearest_float, object_array, told_apart
 from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Margins
 from sfumato.spaces.finite import FiniteSpace
@@ -41,6 +41,7 @@ _MOST_EXACT = 250_000  # So many entries are read as fractions in a second or tw
 _MOST_DIGITS = 400  # No number of a matrix has more digits, nor its exponent to ten.
 _INFINITE = ("inf", "infinity", "∞")
 _NUMBER = re.compile(r"[+-]?\d+\s*/\s*\d+|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+_WHATEVER_ITS_SIZE = re.compile(r"[+-]?\d+\s*/\s*\d+|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d{1,3})?")
 
 
@@ -257,16 +258,30 @@ def _cells(text: str, what: str) -> list[list[str]]:
 
 
 def _is_number(cell: str, infinite: bool) -> bool:
-    return (len(cell) <= _MOST_DIGITS and bool(_NUMBER.fullmatch(cell))) or (infinite and cell.lower() in _INFINITE)
+    """Whether it is a number that a float can come near: what is computed of it, and said, is a float somewhere."""
+    if len(cell) > _MOST_DIGITS or not _NUMBER.fullmatch(cell):
+        return infinite and cell.lower() in _INFINITE
+    if "/" not in cell:
+        return isfinite(float(cell))
+    above, below = map(int, cell.split("/"))
+    return below != 0 and isfinite(nearest_float(Fraction(above, below)))
 
 
 def _reads_as_number(cell: str) -> bool:
-    """Whether it looks like a number, also one that no matrix may have: nan, infinities, percentages."""
+    """Whether it looks like a number, also one that no matrix may have: nan, infinities, percentages, endless ones."""
     try:
         float(cell.rstrip("%‰ ").replace("−", "-"))
     except ValueError:
-        return _is_number(cell, True)
+        return bool(_WHATEVER_ITS_SIZE.fullmatch(cell))
     return True
+
+
+def _no_number(cell: Any) -> str:
+    """What is wrong with a cell that is none of the numbers of a matrix."""
+    found = _WHATEVER_ITS_SIZE.fullmatch(cell.strip()) if isinstance(cell, str) else isinstance(cell, int | Decimal)
+    if not found or (isinstance(cell, str) and "/" in cell and not cell.partition("/")[2].strip(" 0")):
+        return f"{shown(cell)} is no number"
+    return f"{short(cell)} is no number of a matrix: these have at most {_MOST_DIGITS} digits, and none is beyond 1e308"
 
 
 def _readings(
@@ -319,7 +334,8 @@ def _may_name(cells: tuple[str, ...] | None) -> bool:
     """Words, or different whole numbers; not both, since a word among numbers may be a number with a slip in it."""
     if cells is None or not any(map(_reads_as_number, cells)):
         return True
-    return all(cell.isdigit() for cell in cells) and len(set(cells)) == len(cells)
+    whole = all(cell.isdigit() and len(cell) <= _MOST_DIGITS for cell in cells)
+    return whole and len(set(cells)) == len(cells)
 
 
 def _refuse(
@@ -337,7 +353,7 @@ def _refuse(
     if not cells:
         raise InvalidInput(f"{what} has no numbers that could be a matrix")
     i, j, named = cells[0]
-    problem = f"{grid[i][j]!r} is no number" if grid[i][j] else "a number is missing"
+    problem = _no_number(grid[i][j]) if grid[i][j] else "a number is missing"
     if named:
         line, choice = ("row", "header") if named == "outputs" else ("column", "names")
         asking = keyword(choice, True)
@@ -378,12 +394,10 @@ def _from_cells(
 
 
 def _exact(cell: str) -> Fraction | float:
+    """A cell that is a number, or an infinity."""
     if cell.lower() in _INFINITE:
         return float("inf")
-    try:
-        return Fraction(cell)
-    except ZeroDivisionError:
-        raise InvalidInput(f"{shown(cell)} is no number") from None
+    return Fraction(cell)
 
 
 # ----------------------------------------------------------------- JSON and arrays
@@ -392,7 +406,7 @@ def _exact(cell: str) -> Fraction | float:
 def _from_numpy(data: bytes, what: str) -> LabelledMatrix:
     try:
         table = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, MemoryError, OverflowError) as error:  # a header may claim any shape
         raise InvalidInput(f"{what} is no array of NumPy: {error}") from error
     if table.ndim != 2 or not table.size or table.dtype.kind not in "fiu":
         raise InvalidInput(f"{what}: a table of real numbers is needed, found {table.dtype} of shape {table.shape}")
@@ -405,7 +419,7 @@ def _from_numpy(data: bytes, what: str) -> LabelledMatrix:
 
 def _from_json(text: str, what: str) -> LabelledMatrix:
     try:
-        content = json.loads(text, parse_float=Decimal)
+        content = json.loads(text, parse_float=_as_it_stands, parse_int=_as_it_stands)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{what} is no JSON: {error}") from error
     rows = columns = None
@@ -427,20 +441,23 @@ def _from_json(text: str, what: str) -> LabelledMatrix:
     return _from_cells(cells, _texts(rows), _texts(columns))
 
 
+def _as_it_stands(number: str) -> int | Decimal | str:
+    """A number of JSON; one that is too long to be read stays a text, which is no number of a matrix."""
+    if not _is_number(number, infinite=False):
+        return number
+    return int(number) if number.lstrip("-").isdigit() else Decimal(number)
+
+
 def _json_number(value: Any, what: str, i: int, j: int) -> str:
     """A number as it is written."""
-    if (
-        isinstance(value, int | Decimal)
-        and not isinstance(value, bool)
-        and abs(Decimal(value).adjusted()) <= _MOST_DIGITS
-    ):
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, float):  # json reads Infinity and NaN so
         if value == float("inf"):
             return "inf"
     elif isinstance(value, str) and _is_number(value.strip(), infinite=True):
         return value
-    raise InvalidInput(f"{what}, row {i + 1}, column {j + 1}: {shown(value)} is no number")
+    raise InvalidInput(f"{what}, row {i + 1}, column {j + 1}: {_no_number(value)}")
 
 
 def _texts(labels: Any) -> tuple[str, ...] | None:
@@ -455,10 +472,10 @@ def _texts(labels: Any) -> tuple[str, ...] | None:
 
 
 def _where(matrix: LabelledMatrix, x: int, y: int | None = None) -> str:
-    row = f"row {x + 1}" if matrix.rows is None else f"the row of {matrix.rows[x]!r}"
+    row = f"row {x + 1}" if matrix.rows is None else f"the row of {shown(matrix.rows[x])}"
     if y is None:
         return row
-    return f"{row}, column {y + 1 if matrix.columns is None else repr(matrix.columns[y])},"
+    return f"{row}, column {y + 1 if matrix.columns is None else shown(matrix.columns[y])},"
 
 
 def _shown(value: Any) -> str:

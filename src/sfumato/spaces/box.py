@@ -6,6 +6,7 @@ promised is about points, not about cells: e^{ε‖x − x′‖} for any two of
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -77,6 +78,8 @@ class Box:
                 f"a box with a frame is on the Earth, of radius {EARTH_RADIUS_KM} km, found a sphere of radius "
                 f"{short(self.frame.radius)} {self.unit or 'without a unit of length'}"
             )
+        if all(self.step) and prod(self.shape) > sys.maxsize:  # which is the largest length that Python knows
+            check_size(prod(self.shape), "cells")
 
     def __len__(self) -> int:
         return prod(self.shape)
