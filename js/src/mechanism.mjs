@@ -256,9 +256,14 @@ export class Mechanism {
       throw new InvalidInput(`a point is a list of ${coordinates[0].length} finite numbers`);
     }
     const ground = this.file.ground instanceof Map;
-    const east = ground ? Math.cos((given[1] * Math.PI) / 180) : 1;
-    const apart = coordinates.map((each) =>
-      each.reduce((sum, at, i) => sum + ((at - given[i]) * (i ? 1 : east)) ** 2, 0));
+    // On the ground the nearest place is the nearest in space, wherever longitudes begin again.
+    const spot = ([first, second, ...more]) => {
+      if (!ground) return [first, second, ...more];
+      const [x, y] = [first, second].map((at) => (at * Math.PI) / 180);
+      return [Math.cos(x) * Math.cos(y), Math.sin(x) * Math.cos(y), Math.sin(y)];
+    };
+    const here = spot(given), apart = coordinates.map((each) =>
+      spot(each).reduce((sum, at, i) => sum + (i in here ? (at - here[i]) ** 2 : 0), 0));
     return shownLabel(this.file.secrets[apart.indexOf(Math.min(...apart))]);
   }
 

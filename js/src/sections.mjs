@@ -84,7 +84,7 @@ function ofBox(file, count, width) {
   if (noise) {
     expected.weights = product(noise.reach.map((r) => r + 1));
     effort = product(noise.reach.map((r) => 2 * (r + 2) * 2 ** noise.halvings + 1));
-    if (claims) effort += product(noise.reach.map((r) => (r + 2) * claims.parts));
+    if (claims) effort += product(noise.reach.map((r) => (r + 2) * claims.parts)) + cells;
   } else {
     const columns = file.outputs.length;
     const found = ofWeights(file, product(lattice.shape), columns, count, width);

@@ -31,8 +31,8 @@ export function decodeUtf8(bytes) {
 }
 
 /** Controls, marks that turn or hide a line, spaces but one, private use. */
-const HIDDEN = new RegExp("[\\0-\\x1f\\x7f-\\xa0\\xad\\u061c\\u1680\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f"
-  + "\\u3000\\ud800-\\uf8ff\\ufeff\\ufff0-\\ufffb\\ufffe\\uffff\\u{e0000}-\\u{10ffff}]", "gu");
+const HIDDEN = new RegExp("[\\0-\\x1f\\x7f-\\xa0\\xad\\u061c\\u1680\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f"
+  + "\\u205f-\\u206f\\u3000\\ud800-\\uf8ff\\ufeff\\ufff0-\\ufffb\\ufffe\\uffff\\u{e0000}-\\u{10ffff}]", "gu");
 
 export const isPlain = (text) => text.search(HIDDEN) < 0;
 

@@ -1,8 +1,15 @@
 // Promises and proofs in words, for people, who must not be told more than was proved.
 
+import { bitLength, divided } from "./numbers.mjs";
 import { quoted } from "./text.mjs";
 
-const rounded = (value) => String(Number(value.about.toPrecision(6)));
+/** Six digits or more of a number, rounded to the side on which what is said of it stays true. */
+export function rounded({ n, d }, up = true) {
+  const power = 6 - Math.floor((bitLength(n) - bitLength(d)) * Math.log10(2));
+  const scale = (exponent) => 10n ** BigInt(Math.max(exponent, 0));
+  const text = `${divided(n * scale(power), d * scale(-power), up)}e${-power}`, found = Number(text);
+  return Number.isFinite(found) && (found || !n) ? String(found) : text;
+}
 
 /** ε or α for a unit of distance. */
 function amountText({ promise, unit }) {
@@ -52,13 +59,13 @@ export function reportLines(file, found) {
   if (file.box) {
     const { box, lattice, noise } = file;
     const shape = lattice ? lattice.shape : noise.cells.map((cells) => cells + 2);
-    lines.push(`  all points of a box of sides ${box.sides.map(rounded).join(" × ")} (${box.metric}), rounded to `
+    lines.push(`  all points of a box of sides ${box.sides.map((side) => side.about).join(" × ")} (${box.metric}), rounded to `
       + `${shape.join(" × ")} lattice points`);
-    const rate = rounded(file.promise.rate);
+    const rate = file.promise.rate.about;
     lines.push(`  ${found.cells} cells, ${found.comparisons} coefficients compared at the rate ${rate}`);
     if (box.frame) {
-      lines.push(`  on the Earth from ${rounded(box.frame.south)}° N, ${rounded(box.frame.west)}° E, up to `
-        + `${rounded(box.frame.margin)} outside of the box`);
+      lines.push(`  on the Earth from ${box.frame.south.about}° N, ${box.frame.west.about}° E, up to `
+        + `${box.frame.margin.about} outside of the box`);
     }
   } else {
     const size = `${file.secrets.length} secrets and ${file.outputs.length} outputs`;
@@ -73,11 +80,11 @@ export function reportLines(file, found) {
   if (claims) {
     const name = claims.name ? ` ${quoted(claims.name)}` : "";
     const what = claims.kind === "shares" ? "variance of estimated shares" : `loss${name}`;
-    lines.push(`  ${what} (${claims.criterion}) ${claims.kind === "loss" ? "is" : "at most"} ${rounded(claims.loss)}`);
+    lines.push(`  ${what} (${claims.criterion}) at most ${rounded(claims.loss)}`);
     for (const limit of claims.ceilings) {
       lines.push(`  limit ${quoted(limit.name)}: ${rounded(limit.level)}`);
     }
-    if (claims.bound) lines.push(`  no mechanism of this promise goes below ${rounded(claims.bound)}`);
+    if (claims.bound) lines.push(`  no mechanism of this promise goes below ${rounded(claims.bound, false)}`);
   }
   lines.push(`  sha256 ${file.digest}`);
   return lines;

@@ -1,12 +1,13 @@
 // What callers may and may not do, and that draws have the proved distribution.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { InvalidInput, load, verify } from "../sfumato.mjs";
+import { Rational } from "../src/numbers.mjs";
+import { reportLines, rounded } from "../src/words.mjs";
+import { rewritten, vector } from "./rewritten.mjs";
 
-const vector = (name) => new Uint8Array(readFileSync(new URL(`../../tests/vectors/${name}.sfm`, import.meta.url)));
 const proved = (name) => {
   const mechanism = load(vector(name));
   assert.equal(verify(mechanism).outcome, "proved");
@@ -94,6 +95,36 @@ test("remap, posterior, promise and places", () => {
   assert.ok(Math.abs(drawn.latitude - 52) < 1 && Math.abs(drawn.longitude - 13) < 1);
   const box = proved("coordinates");
   assert.equal(box.posterior(0, { points: [0, 1] }).length, 2);
+});
+
+test("numbers in reports are rounded so that what is said stays true", () => {
+  const third = (claims) => Object.assign(claims, { loss: "2000002/3", bound: "1000001/3000000" });
+  const { claims } = load(rewritten("bound", (header) => third(header.claims))).file;
+  const nothing = { secrets: [], outputs: [], events: [], promise: {}, proof: { pairs: 1 } };
+  const lines = reportLines({ ...nothing, claims }, { pairs: 1, implied: 0, open: 0 }).join("\n");
+  assert.match(lines, /at most 666667.4$/m);
+  assert.match(lines, /no mechanism of this promise goes below 0.3333336$/m);
+  for (const [n, d, low, high] of [[1n, 3n, "0.3333333", "0.3333334"], [-2n, 3n, "-0.666667", "-0.666666"], [5n, 4n, "1.25", "1.25"],
+    [0n, 1n, "0", "0"], [10n ** 400n + 1n, 1n, "10000000e393", "10000001e393"], [1n, 10n ** 400n, "1000000e-406", "1000000e-406"],
+    [10n ** 9n - 1n, 1n, "999999900", "1000000000"]]) {
+    const told = [false, true].map((up) => rounded(Rational.of(n, d), up));
+    assert.deepEqual(told, [low, high]);
+  }
+});
+
+test("the nearest place is the nearest on the ground, across the antimeridian and around a pole", () => {
+  const among = (first, second, ground = { earth: "sphere", cells: null }) => load(rewritten("space-ground", ({ space }) => {
+    Object.assign(space, { coordinates: [first, second], ground });
+  }));
+  for (const [first, second, point, owed] of [
+    [[-179.9, -17], [170, -17], [179.9, -17], 0], [[169, -17], [179.9, -17], [-179.9, -17], 1],
+    [[180, 89.9], [0, 89], [0, 89.8], 0], [[13, 52], [13.1, 52], [13.04, 52], 0],
+  ]) {
+    const mechanism = among(first, second);
+    assert.equal(mechanism.nearest({ longitude: point[0], latitude: point[1] }), mechanism.secrets[owed]);
+  }
+  const plane = among([-179, 0], [0, 0], null);
+  assert.equal(plane.nearest([179, 0]), plane.secrets[1]);
 });
 
 /** χ² of counts against chances; a complaint without reason has a chance of some 10^-9. */

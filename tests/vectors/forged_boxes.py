@@ -10,6 +10,7 @@ from vectors.true_rows import HALF, ONE
 from vectors.true_shares import identity, shares
 
 NOISE = noise([40, 20, 5], 1, [2], ["1"], [4], {"epsilon": "10", "rate": "10"}, box_cells=[2])
+STORM = noise([40, 20, 21, 10], 3, [1, 1], ["10", "10"], [2, 2], TWO, box_cells=[1024, 1024])
 LOSS = lossy(STREET, 1, [1, 1])
 BOUND = below(LOSS, [2], b"\0" * 3, some_duals(4, 4), "1/1000")
 LAYERS = (
@@ -194,6 +195,9 @@ def about_noise() -> Forged:
         "noise-many": (
             noise([1], 1, [0, 0], ["1", "1"], [2**31, 2**31], TWO), "more outputs than 2^62"),
         "noise-parts": (lossy(NOISE, 3, [1, 1]), "an odd number of parts"),
+        "noise-effort": (
+            lossy(STORM, 2, [1] + [0] * (2**20 - 1)).about("promise", rate=f"{10**3999 + 1}/{10**3999}", epsilon="2"),
+            "a million cells, for numbers of 26 times 64 bytes"),
         "noise-dual": (lossy(NOISE, 2, [1, 1]).about("claims", bound="0", dual_unit="1"),
             "layers have no dual numbers"),
         "noise-layer-empty": (LAYERS.holding(layer_ends=numbers([0, 2, 1, 1], 4)), "a layer of no cells"),
