@@ -58,8 +58,9 @@ export function reportLines(file, found) {
   } else lines.push(`PROVED private with ${onlyEvents(file) ? "promises about events" : amountText(file)}`);
   if (file.box) {
     const { box, lattice, noise } = file;
+    const sides = box.sides.map((side) => side.about).join(" × ");
     const shape = lattice ? lattice.shape : noise.cells.map((cells) => cells + 2);
-    lines.push(`  all points of a box of sides ${box.sides.map((side) => side.about).join(" × ")} (${box.metric}), rounded to `
+    lines.push(`  all points of a box of sides ${sides} (${box.metric}), rounded to `
       + `${shape.join(" × ")} lattice points`);
     const rate = file.promise.rate.about;
     lines.push(`  ${found.cells} cells, ${found.comparisons} coefficients compared at the rate ${rate}`);
