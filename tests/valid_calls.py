@@ -336,7 +336,6 @@ MECHANISMS = {
     "mechanisms.LatticeMechanism.sample": _with("cells", (0, 1)),
     "mechanisms.LatticeMechanism.verify_pair": _with("cells", (0, 1), (1, 1)),
     "mechanisms.LatticeMechanism.row_weights": _with("cells", (0, 1)),
-    "mechanisms.LatticeMechanism.weights": _with("cells", (0, 1)),
     "mechanisms.Staircase": lambda: given(Fraction(1, 2), 2, 1),
     "mechanisms.Staircase.beyond": lambda: given(sf.mechanisms.Staircase(Fraction(1, 2), 2, 1), 1),
     "mechanisms.Staircase.probability": lambda: given(sf.mechanisms.Staircase(Fraction(1, 2), 2, 1), 1),
@@ -369,7 +368,6 @@ MECHANISMS = {
     "mechanisms.Lattice": lambda: given((2, 2)),
     "mechanisms.ProductMechanism.row": _with("product", (0, 1)),
     "mechanisms.ProductMechanism.row_weights": _with("product", (0, 1)),
-    "mechanisms.ProductMechanism.weights": _with("product", (0, 1)),
     "mechanisms.true_epsilon": _n("mechanism"),
     "mechanisms.truncated_geometric": _with("privacy", -1, 4),
 }  # fmt: skip

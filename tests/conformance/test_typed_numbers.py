@@ -243,13 +243,13 @@ TYPED: dict[str, Use] = {
        for name in PAIR},
     **{f"TradeOff.delta.{name}": lambda v, name=name: CURVE.delta(**{name: v}) for name in PAIR},
     **{f"smallest_delta.{name}": lambda v, name=name: sf.privacy.smallest_delta(NOISY, **{name: v}) for name in PAIR},
-    **{f"continuous.laplace.laplace.{name}": lambda v, name=name: _both(sf.continuous.laplace(**{name: v}).promise)
+    **{f"continuous.laplace.laplace.{name}": lambda v, name=name: _both(sf.continuous.laplace(**{name: v}).privacy)
        for name in PAIR},
-    **{f"truncated_laplace.{name}": lambda v, name=name: _both(sf.continuous.truncated_laplace(**{name: v}).promise)
+    **{f"truncated_laplace.{name}": lambda v, name=name: _both(sf.continuous.truncated_laplace(**{name: v}).privacy)
        for name in PAIR},
     **{f"lattice_tight_constraints.{name}":
        lambda v, name=name: _both(sf.mechanisms.lattice_tight_constraints(SQUARES, **{name: v})
-                                  .promise) for name in PAIR},
+                                  .privacy) for name in PAIR},
     **{f"has_lattice_tight_constraints.{name}":
        lambda v, name=name: str(sf.mechanisms.has_lattice_tight_constraints(SQUARES, **{name: v})) for name in PAIR},
     **{f"integer_noise.{name}":
