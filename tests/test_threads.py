@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.threads import on_threads, plain_interrupts
+from sfumato.threads import on_threads, one_thread, plain_interrupts, thread_counts
 
 
 def test_chunks_cover_the_range_once() -> None:
@@ -20,3 +20,15 @@ def test_an_interrupt_behind_a_system_error_comes_through() -> None:
         raise outer
     with pytest.raises(SystemError, match="other"), plain_interrupts():
         raise SystemError("other")
+
+
+def test_linear_algebra_has_its_threads_back_when_the_last_one_leaves() -> None:
+    def counts() -> list[int]:
+        return [count() for count, _ in thread_counts()]
+
+    before = counts()
+    with one_thread():
+        with pytest.raises(ValueError, match="other"), one_thread():
+            raise ValueError("other")
+        assert before and {*counts()} == {1}
+    assert counts() == before

@@ -1,15 +1,20 @@
-"""Compiled code and the rest of the process: chunks of a range on all cores, and Ctrl-C."""
+"""Compiled code and the rest of the process: chunks of a range on all cores, linear algebra on one, and Ctrl-C."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
+from numpy.linalg import _umath_linalg
 from numpy.typing import NDArray
+from scipy.linalg import _fblas
 
 _SMALL_SCAN = 200_000  # So few comparisons take less time than starting threads.
 
@@ -51,6 +56,50 @@ def over_pairs(
     else:
         on_threads(part, first.size)
     return result
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra on one thread, in the whole process, as long as anybody is in here.
+
+    Threads of OpenBLAS wait for each other by turning in circles: for matrices of a few hundred rows they gain little,
+    and where other processes have the cores each product waits for its turn many times. Other libraries stay as they
+    are.
+    """
+    with _counting:
+        if not _inside:
+            _before.extend(found() for found, _ in thread_counts())
+            for _, put in thread_counts():
+                put(1)
+        _inside.append(None)
+    try:
+        yield
+    finally:
+        with _counting:
+            _inside.pop()
+            if not _inside:
+                for (_, put), count in zip(thread_counts(), _before, strict=True):
+                    put(count)
+                _before.clear()
+
+
+_counting = Lock()
+_inside: list[None] = []  # one for each call of one_thread that has not ended
+_before: list[int] = []  # threads of each library when the first of these began
+
+
+@cache
+def thread_counts() -> list[tuple[Callable[[], int], Callable[[int], object]]]:
+    """What asks and sets the number of threads of OpenBLAS, as NumPy and SciPy bring it."""
+    found = []
+    for module, ending in ((_umath_linalg, "64_"), (_fblas, "")):
+        library = ctypes.CDLL(module.__file__)
+        for name in ("scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
+            ask, put = (getattr(library, name.format(verb) + ending, None) for verb in ("get", "set"))
+            if ask is not None and put is not None:
+                found.append((ask, put))
+                break
+    return found
 
 
 class StopAtOnce(BaseException):

@@ -14,6 +14,7 @@ from sfumato.design.shares.optimal import output_names
 from sfumato.design.shares.relaxation import relaxed_bound
 from sfumato.errors import InvalidInput, Mismatch, NotConverged, NotSupported
 from sfumato.measures import share_variance
+from sfumato.threads import one_thread, thread_counts
 from sfumato.watch import TimeIsUp, Watch
 
 ANSWERS = sf.line(["never", "rarely", "sometimes", "often"])
@@ -116,13 +117,14 @@ def test_searched_columns_are_as_good_as_listed_ones() -> None:
     source = UpAndDown(weights, rates)
     columns = source.start(np.eye(10))
     masses = np.full(len(columns), 1 / len(columns))
-    for _ in range(12):
-        measure = best_measure(columns, np.eye(10), masses, 1e-6, Watch())
-        extra, excess = source.beyond(measure, columns, Watch())
-        kept = measure.masses > 1e-6
-        fresh = extra[excess > 1e-7][:100]
-        columns = np.concatenate([columns[kept], fresh])
-        masses = np.concatenate([measure.masses[kept], np.full(len(fresh), 1e-3)])
+    with one_thread():
+        for _ in range(12):
+            measure = best_measure(columns, np.eye(10), masses, 1e-6, Watch())
+            extra, excess = source.beyond(measure, columns, Watch())
+            kept = measure.masses > 1e-6
+            fresh = extra[excess > 1e-7][:100]
+            columns = np.concatenate([columns[kept], fresh])
+            masses = np.concatenate([measure.masses[kept], np.full(len(fresh), 1e-3)])
     assert measure.value - 1 / 10 == pytest.approx(float(listed.loss), rel=1e-5)
 
 
@@ -134,6 +136,47 @@ def test_workloads_that_ask_for_less_than_all_shares(alpha: str, what: Any, coun
     space = sf.line(4)
     found = best(space, what, alpha=alpha, prior=sf.Prior.from_counts(counts, space))
     assert found.gap < 1e-4 and found.proved
+
+
+_HOUSE = sf.graph([(0, 1), (0, 2), (0, 3), (0, 5), (1, 4), (2, 3), (2, 4), (2, 5)])
+
+
+@pytest.mark.parametrize(
+    ("space", "row", "epsilon", "counts"),
+    [
+        (_HOUSE, [-2, 2, -1, 2, 0, 0], "1", None),
+        (sf.graph([(0, 1), (0, 2), (2, 3)]), [2, -2, -2, 0], "2", None),
+        (sf.graph([(0, 1), (0, 4), (1, 2), (1, 3), (2, 3)]), [0, 0, 0, 0, 1], "1/10", [3, 5, 6, 1, 0]),
+        (sf.line(5), [0, 1, 0, 0, 0], "4", None),
+        (sf.line(6), [0, 0, 0, 1, 0, 0], "2", None),
+        (sf.discrete(6), [-2, 1, -1, 0, 2, 0], "2", None),
+        (sf.cycle(7), [2, -2, 2, -2, 1, 0, -2], "1/3", None),
+        (sf.discrete(4), [0, 0, 1, 0], "12", None),
+        (sf.cycle(3), [2, 2, 2], "1", [1, 4, 8]),
+    ],
+    ids=str,
+)
+def test_one_row_is_finished_where_loss_and_bound_meet(
+    space: sf.FiniteSpace, row: list[int], epsilon: str, counts: list[int] | None
+) -> None:
+    """The best W is singular for nearly every row, and a variance may be far smaller than the square of a mean."""
+    prior = None if counts is None else sf.Prior.from_counts(counts, space)
+    found = best(space, [row], epsilon=epsilon, prior=prior, tolerance=1e-6)
+    assert found.proved and not found.stopped and found.gap <= 1e-6
+
+
+def test_what_is_not_within_the_tolerance_is_not_finished() -> None:
+    found = best(sf.line(5), [[0, 1, 0, 0, 0]], epsilon="1", tolerance=1e-17)
+    assert found.stopped and 0 <= found.gap < 1e-6
+
+
+def test_matrices_of_shares_are_multiplied_on_one_thread() -> None:
+    def counts() -> list[int]:
+        return [count() for count, _ in thread_counts()]
+
+    before, seen = counts(), []
+    best(ANSWERS, alpha="1/2", progress=lambda state: seen.extend(counts() if state.iteration else []))
+    assert before and {*seen} == {1} and counts() == before
 
 
 def test_few_columns_are_kept() -> None:

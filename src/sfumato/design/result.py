@@ -17,8 +17,8 @@ class Design:
     """A mechanism, the loss it has, and a bound below which no mechanism of the type can go; all proved.
 
     ``remap`` is the best action for each output, ``seconds`` the time of each stage, ``second`` the value of the
-    criterion that broke ties, if one did; ``stopped`` says that the search was ended by the time limit, or by who asked
-    for it.
+    criterion that broke ties, if one did; ``stopped`` says that the search was ended by the time limit, by who asked
+    for it, or by the rounding of floats before the gap was as small as was asked for.
     """
 
     mechanism: Mechanism

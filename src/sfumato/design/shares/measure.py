@@ -6,7 +6,8 @@ Columns r_y with p·r_y = 1 and masses q_y ≥ 0 with Σ q_y r_y = 1 are a mecha
 
 is convex. With B = A W⁻¹ the gradient is −|B r_y|², the Hessian 2 (r_yᵀ W⁻¹ r_z)(B r_y · B r_z): a Newton step is one
 Cholesky factor as large as the list of columns; τ falls tenfold between them. At the end B and the multipliers m of the
-equation have |B r_y|² = m·r_y up to τ/q_y: a certificate, as far as these columns go.
+equation have |B r_y|² = m·r_y up to τ/q_y: a certificate, as far as these columns go. Where a workload asks for fewer
+numbers than there are secrets, the dual program is solved instead (:mod:`sfumato.design.shares.dual`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from sfumato.design.shares.dual import dual_measure, rows_of, variance_of
 from sfumato.errors import NotConverged
 from sfumato.numbers import Floats, floats
 from sfumato.watch import Watch
@@ -31,6 +33,7 @@ _HOPELESS = 1e15  # condition of the equation beyond which a step is noise
 _TO_THE_BORDER = 0.9
 _LEAST = 1e-17  # of the trace of W
 _RIDGE = 1e-14  # of the trace, for factors of matrices that are singular up to rounding
+_LARGEST_DUAL = 600  # numbers in B and m together: a Hessian of so many takes some milliseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,15 @@ class ColumnMeasure:
 
 def best_measure(columns: Floats, wanted: Floats, masses: Floats, tolerance: float, watch: Watch) -> ColumnMeasure:
     """The best masses of columns (rows of a table, p·r = 1), to a relative tolerance, from any positive ones on."""
+    turned, rows = rows_of(wanted)
+    n = columns.shape[1]
+    # W has 1 to itself, whatever is asked for: W p = 1
+    if np.linalg.matrix_rank(np.vstack([wanted, np.ones(n)])) < n and (len(rows) + 1) * n <= _LARGEST_DUAL:
+        even = np.full(len(columns), 1 / len(columns))
+        found = dual_measure(columns, rows, _value(columns, rows, even), tolerance, watch)
+        if found is not None:
+            dual, prices, masses = found
+            return ColumnMeasure(masses, variance_of(columns, rows, masses), turned @ dual, prices)
     count, prices = len(columns), np.zeros(columns.shape[1])
     barrier = _value(columns, wanted, masses) / count
     for _ in range(_CENTRES):

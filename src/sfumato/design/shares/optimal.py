@@ -36,6 +36,7 @@ from sfumato.lp.cone.program import ColumnProgress
 from sfumato.measures.shares import Workload, information, variance_beside_mean, workload
 from sfumato.numbers import Array, Floats, common_denominator, floats, object_array
 from sfumato.privacy.type import PrivacyType, as_type
+from sfumato.threads import one_thread
 from sfumato.watch import Watch
 
 _MARGINS = (1e-14, 1e-12, 1e-10, 1e-8)  # of the value, added to prices until every corner lies below them
@@ -85,12 +86,14 @@ def design_for_shares(
     if len(privacy.space) < 2:
         raise InvalidInput("shares are estimated of at least two secrets")
     wanted = workload(objective.workload, privacy.space)
-    if objective.priors:
-        check_secrets("priors and privacy type", privacy.space, *objective.priors)
-        return _against_the_worst(_Task(privacy, wanted, tolerance, watch, progress), objective.priors)
-    guess = Prior.uniform(privacy.space) if prior is None else as_prior(prior)
-    check_secrets("prior and privacy type", privacy.space, guess)
-    return _Task(privacy, wanted, tolerance, watch, progress).design(guess)
+    task = _Task(privacy, wanted, tolerance, watch, progress)
+    with one_thread():
+        if objective.priors:
+            check_secrets("priors and privacy type", privacy.space, *objective.priors)
+            return _against_the_worst(task, objective.priors)
+        guess = Prior.uniform(privacy.space) if prior is None else as_prior(prior)
+        check_secrets("prior and privacy type", privacy.space, guess)
+        return task.design(guess)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,13 +116,22 @@ class _Task:
         source = source_of(self.privacy, prior.float_weights)
         seconds = self.watch.share(_FOR_PROOF if source.complete else _FOR_SEARCH)
         aim = max(tolerance / 10, 1e-9)
-        return source, searched(source, self.matrix, aim, seconds, None if quiet else self.progress)
+        return source, searched(source, self.centred(prior), aim, seconds, None if quiet else self.progress)
+
+    def centred(self, prior: Prior) -> Floats:
+        """A − Ap 1ᵀ, whose tr(A W⁻¹ Aᵀ) is the variance, since W p = 1: however small beside |Ap|² that may be."""
+        return self.matrix - self.middle(prior)[:, None]
+
+    def middle(self, prior: Prior) -> Floats:
+        """Ap; nothing where all of A is known without asking, and A − Ap 1ᵀ would be zero."""
+        known = (self.matrix == self.matrix[:, :1]).all()
+        return np.zeros(len(self.matrix)) if known else floats(self.matrix @ prior.float_weights)
 
     def design(self, prior: Prior, priors: tuple[Prior, ...] = (), mixture: tuple[int, ...] = ()) -> SharesDesign:
         """The best mechanism at a distribution, proved; with priors, its worst value among their mixtures."""
         started = perf_counter()
         source, found = self.found(prior, self.tolerance)
-        found = fewest(polished(found, self.matrix, self.watch.share(_FOR_POLISH)))
+        found = fewest(polished(source, found, self.centred(prior), self.watch.share(_FOR_POLISH)))
         solved = perf_counter() - started
         self.announce("repairing and proving")
         weights, total = self._weights(source, found)
@@ -134,10 +146,11 @@ class _Task:
             mechanism = prove(weights, self.privacy, outputs=outputs, provenance=_PROVENANCE)
             loss, bound = self._in_floats(weights, total, prior, priors)
         seconds = {"solve": solved, "certify": perf_counter() - started - solved, "total": self.watch.spent}
+        stopped = not found.finished or (source.complete and loss - bound > self.tolerance * (loss or 1))
         method = "interior over all rays" if source.complete else "interior over rays that were searched"
         return SharesDesign(
             mechanism, loss, min(bound, loss), method, found.iterations, seconds,
-            stopped=not found.finished, prior=prior, workload=self.wanted,
+            stopped=stopped, prior=prior, workload=self.wanted,
         )  # fmt: skip
 
     def announce(self, stage: str) -> None:
@@ -162,9 +175,13 @@ class _Task:
         self, weights: Array, total: int, outputs: tuple[Any, ...], claim: SharesClaim, source: Listed, found: Found
     ) -> Mechanism:
         """The mechanism with its value, and with a bound whose prices lie above every corner."""
-        dual, prices, value = found.measure.dual, found.measure.prices, found.measure.value
-        excess = float(source.beyond(found.measure, found.columns, Watch())[1][0])
         likely = claim.prior.float_weights
+        mean, (dual, prices) = self.middle(claim.prior), (found.measure.dual, found.measure.prices)
+        value = found.measure.value + float(mean @ mean)
+        excess = float(source.beyond(found.measure, found.columns, Watch())[1][0])
+        # with B + Ap pᵀ in the place of B, |B r|² is more by 2 Ap·B r + |Ap|² where p·r = 1
+        prices = prices + 2 * mean @ dual + float(mean @ mean) * likely
+        dual = dual + np.outer(mean, likely)
         exactly = self._of_kernel(kernel.variance, weights, total, outputs, claim)
         claim = replace(claim, value=_shortened(exactly, ceil))
         for margin in _MARGINS:
@@ -244,8 +261,7 @@ def _against_the_worst(task: _Task, priors: tuple[Prior, ...]) -> SharesDesign:
         _, found = task.found(mixed, min(task.tolerance, _STEADY), quiet=True)
         table = (found.columns * found.measure.masses[:, None]).T
         slopes = np.array(_tangents(table / table.sum(axis=1, keepdims=True), task.matrix, likely, priors))
-        mean = task.matrix @ likely
-        value = found.measure.value - float(mean @ mean)
+        mean, value = task.matrix @ likely, found.measure.value
         above = float(slopes.max()) + float(mean @ mean) - value
         best = min(best, (above / value, shares), key=lambda pair: pair[0])
         return -value, -shares * (slopes - float(shares @ slopes))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import qr
 
 from sfumato.design.answer import tell
 from sfumato.design.shares.columns import RaySource
@@ -26,6 +27,7 @@ _ENOUGH = 1e-6  # of the last one where a relaxation, which is coarser by far, i
 # dropped, they would come back.
 _DROPPED, _EMPTY = {True: 1e-3, False: 2e-2}, 1e-7
 _FRESH = 0.1  # mass of a new column, as a part of the mean
+_FASTER = 0.5  # of the gap is left after a round of a search through a list, or nothing is dropped any more
 _ROUNDS = 200
 _PATIENCE = 8  # rounds of a search without a list that gain less than this in all
 _LITTLE = 2e-3
@@ -41,6 +43,24 @@ class Found:
     iterations: int
     finished: bool
 
+    def or_better(self, other: Found | None) -> Found:
+        """The columns and masses of less value, with the B and m of the higher bound, of two rounds."""
+        if other is None:
+            return self
+        one = self if self.measure.value < other.measure.value else other
+        proof = self if self.bound > other.bound else other if other.bound > self.bound else one
+        measure = replace(one.measure, dual=proof.measure.dual, prices=proof.measure.prices)
+        return replace(one, measure=measure, bound=proof.bound, iterations=max(self.iterations, other.iterations))
+
+
+def bound_of(source: RaySource, found: Found, wanted: Floats) -> float:
+    """What B and m prove, if the rays are listed: with t p more, t their largest excess, it holds for all."""
+    if not source.complete:
+        return -np.inf
+    measure = found.measure
+    excess = source.beyond(measure, found.columns, Watch())[1][0]
+    return 2 * float((wanted * measure.dual).sum()) - float(measure.prices.sum() + excess)
+
 
 def searched(
     source: RaySource, wanted: Floats, tolerance: float, watch: Watch, progress: Callable[..., object] | None
@@ -50,19 +70,17 @@ def searched(
     masses = np.full(len(columns), 1 / len(columns))
     best: Found | None = None
     values: list[float] = []
-    rough = _ROUGH
+    rough, before = _ROUGH, np.inf
     for count in range(1, _ROUNDS + 1):
         try:
             measure = best_measure(columns, wanted, masses, rough, watch if best is not None else Watch())
             extra, excess = source.beyond(measure, columns, watch if best is not None else Watch())
         except TimeIsUp:
             break
-        bound = 2 * measure.value - float(measure.prices.sum() + excess[0]) if source.complete else -np.inf
-        bound = bound if best is None else max(bound, best.bound)
-        if best is None or measure.value < best.measure.value or source.complete:
-            best = Found(columns, measure, bound, count, False)
-        gap = (measure.value - bound) / measure.value
-        tell(progress, ColumnProgress(count, measure.value, bound, gap, watch.spent), watch)
+        bound = 2 * float((wanted * measure.dual).sum()) - float(measure.prices.sum() + excess[0])
+        best = Found(columns, measure, bound if source.complete else -np.inf, count, False).or_better(best)
+        gap = (best.measure.value - best.bound) / best.measure.value
+        tell(progress, ColumnProgress(count, best.measure.value, best.bound, gap, watch.spent), watch)
         values.append(measure.value)
         slow = len(values) > _PATIENCE and values[-_PATIENCE - 1] < (1 + _LITTLE) * values[-1]
         if gap <= tolerance or (not source.complete and slow) or watch.over:
@@ -71,6 +89,9 @@ def searched(
         # a measure that is good to a hundredth of the gap shows what is missing
         rough = max(min(rough, gap / 100), _FINE) if source.complete else _ROUGH
         least = max(min(_DROPPED[source.complete], gap / 10), _EMPTY)
+        if source.complete and gap > _FASTER * before:  # what was dropped comes back
+            least = 0.0
+        before = gap
         columns, masses = _next_columns(columns, measure.masses, extra, excess, least)
     assert best is not None
     return best
@@ -81,8 +102,8 @@ def _next_columns(
 ) -> tuple[Floats, Floats]:
     """The columns that carry mass, and the ones that are missing."""
     kept = masses > least * masses.max()
-    if np.linalg.matrix_rank(columns[kept]) < columns.shape[1]:
-        kept = masses > _EMPTY * masses.max()
+    if np.linalg.matrix_rank(columns[kept]) < columns.shape[1]:  # the best W is singular, and no W of a search may be
+        kept[qr(columns.T, mode="r", pivoting=True)[1][: columns.shape[1]]] = True
     added = extra[excess > 0][:_MOST_ADDED]
     held = {column.tobytes() for column in columns[kept]}
     added = added[[column.tobytes() not in held for column in added]] if len(added) else added
@@ -90,17 +111,18 @@ def _next_columns(
     return np.concatenate([columns[kept], added]), np.concatenate([masses[kept], fresh])
 
 
-def polished(found: Found, wanted: Floats, watch: Watch) -> Found:
+def polished(source: RaySource, found: Found, wanted: Floats, watch: Watch) -> Found:
     """The same without columns of hardly any mass, as exactly as floats can."""
     kept = found.measure.masses > _EMPTY * found.measure.masses.max()
     if np.linalg.matrix_rank(found.columns[kept]) < np.linalg.matrix_rank(found.columns):
         kept[:] = True  # the best W is singular, and columns that hardly have mass keep it from being so
     try:
-        fine = _FINE if np.isfinite(found.bound) else _ENOUGH
+        fine = _FINE if source.complete else _ENOUGH
         measure = best_measure(found.columns[kept], wanted, found.measure.masses[kept], fine, watch)
     except TimeIsUp:
         return found
-    return replace(found, columns=found.columns[kept], measure=measure)
+    fresh = replace(found, columns=found.columns[kept], measure=measure)
+    return replace(fresh, bound=bound_of(source, fresh, wanted)).or_better(found)
 
 
 def fewest(found: Found) -> Found:
