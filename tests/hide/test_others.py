@@ -45,6 +45,9 @@ TELLING: dict[str, dict[str, Any]] = {
     "cells of H3 as numbers": {"cell": [0x892A100D2C3FFFF] * ROWS},
     "geohashes": {"code": [GEOHASHES[k % 3] for k in range(ROWS)]},
     "plus codes": {"code": ["87G7PX7V+4H"] * ROWS},
+    "a link in one row": {"note": [""] * (ROWS - 1) + ["https://maps.example/@40.7112,-74.0093,15z"]},
+    "tiles in few rows": {"note": [None, ""] * (ROWS // 2 - 2) + ["15/9647/12320"] * 4},
+    "base 64": {"note": ["AQEAAAAAAAAAAIBSwAAAAAAAYERA"] + ["a"] * (ROWS - 1)},
     "minutes": {"code": ["40°42'46\"N"] * ROWS},
     "WKT": {"shape_text": [None] * 9 + [f"POINT ({x} {y})" for y, x in zip(LAT[9:], LON[9:], strict=True)]},
     "GeoJSON": {
@@ -56,6 +59,7 @@ TELLING: dict[str, dict[str, Any]] = {
 
 HARMLESS = {
     "fare": RNG.gamma(2, 10, ROWS), "age": RNG.integers(18, 90, ROWS), "name": ["dress"] * ROWS, "flat": [1] * ROWS,
+    "phone": ["+1 212 740 4073"] * ROWS, "paid": ["40.70 $, 3.20 $"] * ROWS, "day": ["2024-12-17"] * ROWS,
     "x_ray": [0.5] * ROWS, "how_long": [3.5] * ROWS, "seen": pa.array(range(ROWS), pa.timestamp("s")),
     "empty": [None] * ROWS, "gap": [None if k % 2 else float(k) for k in range(ROWS)],
 }  # fmt: skip

@@ -36,6 +36,8 @@ System = Annotated[
 ]
 DropZ = Annotated[bool, typer.Option("--drop-z", help="With --geometry: leave heights and measures out of points.")]
 Beside = Annotated[list[str] | None, typer.Option(help="With --geometry: a column of coordinates that stays as it is.")]
+Dropped = Annotated[list[str] | None, typer.Option(help="A column that is left out; may be said several times.")]
+Stays = Annotated[list[str] | None, typer.Option(help="A column that tells places and stays as it is; likewise.")]
 Layer = Annotated[str | None, typer.Option(help="Of a GeoPackage that has several.")]
 NeverChanges = Annotated[
     bool, typer.Option("--secret-never-changes", help="With --key-file and no --ledger: states that it is so.")
@@ -56,6 +58,8 @@ def release(
     crs: System = None,
     drop_z: DropZ = False,
     beside: Beside = None,
+    drop: Dropped = None,
+    stay: Stays = None,
     layer: Layer = None,
     within: Annotated[
         str | None, typer.Option(help="How far a point may be from the nearest secret, such as '500 m'.")
@@ -107,8 +111,8 @@ def release(
         done = release_file(
             proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
             within=within, most_moved=most_moved, most_dropped=most_dropped, key=key, row_id=row_id or None,
-            secret_never_changes=secret_never_changes, ledger=account, dataset=dataset, times=times,
-            overwrite=overwrite, delimiter=delimiter, layer=layer, crs=crs, progress=say,
+            secret_never_changes=secret_never_changes, ledger=account, dataset=dataset, times=times, drop=drop or (),
+            stay=stay or (), overwrite=overwrite, delimiter=delimiter, layer=layer, crs=crs, progress=say,
         )  # fmt: skip
     record = _record(done, proved) | {"columns": _names(wanted), "keyed": key is not None}
     record |= {} if ledger is None else {"ledger": str(ledger), "dataset": dataset}

@@ -23,6 +23,7 @@ from sfumato.hide.others import refuse_places
 from sfumato.hide.sources import Source
 from sfumato.numbers import Floats
 from sfumato.release.conversion import on_the_ground
+from sfumato.release.neighbourhood import Corners, corners_of
 from sfumato.release.places import Geometry, Place, Position
 from sfumato.release.rehearsal import rehearse_file, rehearse_table
 from sfumato.release.rows import BadRow
@@ -31,16 +32,12 @@ from sfumato.release.terms import Terms
 from sfumato.spaces import geo
 from sfumato.spaces.box import Box
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES, named_column
-from sfumato.spaces.frame import region
 from sfumato.specs.cities import all_cities
 
 _MOST = 0.95  # of the points are where somebody says, or would be
 _NEAR = 1.0  # degrees: a city so near makes a place one where people are
 _ANGLE = 360.0
 _RIGHT_ANGLE = 90.0
-
-Corners = tuple[float, float, float, float]
-"""Least first and second coordinate, then the largest ones; latitude comes first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ class Checked:
     def look(self, space: Any, terms: Terms, *, whole: bool = False) -> None:
         """Refuse whatever a release of these rows on a space would refuse; ``whole``: of all of them."""
         domain = domain_of(space)
-        corners = _corners(space)
+        corners = corners_of(space)
         earth = on_the_ground(domain)
         refuse_degrees(self.source, self.column)
         if corners is not None and earth:
@@ -92,20 +89,6 @@ class Checked:
 def domain_of(space: Any) -> Domain:
     """Where points of a box, or places of a list, lie."""
     return Domain(space.name, space.unit, box=space) if isinstance(space, Box) else Domain.of(space)
-
-
-def _corners(space: Any) -> Corners | None:
-    if isinstance(space, Box):
-        if space.frame is None:
-            ends = [*space.origin, *(o + side for o, side in zip(space.origin, space.sides, strict=True))]
-        else:
-            ends = list(region(space.frame, space.sides))
-        return (float(ends[0]), float(ends[1]), float(ends[2]), float(ends[3])) if len(ends) == 4 else None
-    where = getattr(space, "coordinates", None)
-    if where is None or where.shape[1] != 2:
-        return None
-    (west, south), (east, north) = where.min(axis=0).tolist(), where.max(axis=0).tolist()
-    return (south, west, north, east)
 
 
 # ----------------------------------------------------------------- files and accounts

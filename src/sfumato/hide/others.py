@@ -4,16 +4,16 @@ A release replaces the columns that it is told about. What stays beside them is 
 coordinates, a cell of H3, a geohash or a text of WKT would tell what was hidden. Such a column is refused until
 somebody says of it that it goes, or that it stays.
 
-Names are looked at for all columns, contents in the first rows: texts that are geometries, cells or codes of places;
-numbers, or pairs of them in texts, lists and records, that lie where the points lie; and numbers that follow the points
-closely, such as the same places in another coordinate system. What somebody keeps on purpose is not looked at.
+Names are looked at for all columns, contents in the first rows: texts that are geometries, cells or codes of places, or
+have places in them (:mod:`sfumato.release.neighbourhood`, which looks at all rows as they are released); numbers, or
+pairs of them in texts, lists and records, that lie where the points lie; and numbers that follow the points closely,
+such as the same places in another coordinate system. What somebody keeps on purpose is not looked at.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,50 +27,23 @@ from sfumato.hide.sources import Source
 from sfumato.numbers import Floats
 from sfumato.release.geometry import shape_of
 from sfumato.release.layouts import extension_name, schema_layout
+from sfumato.release.neighbourhood import MOST, PAD, Lookout, Neighbourhood
 from sfumato.release.places import Geometry, Position
 from sfumato.spaces.foreign import place_names
 from sfumato.specs.complaints import nearest
 
 _ROWS = 2000  # values of a column that are looked at, spread over the first rows
-_MOST = 0.8  # the share of values that says what a column holds: some are missing, some are wrong
 _FOLLOWS = (
     0.95  # the share of a column's variance that the points explain: what is left is below a quarter of its spread
 )
 _FEWEST = 10  # rows below which a fit of three numbers says nothing
-_WIDEST = 15.0  # degrees: in a wider region numbers of any kind lie
-_PAD = 0.1  # degrees around the points that are the same neighbourhood
-_NARROW = 0.5  # a range that is at most so wide, as a part of its distance from 0, holds few numbers by chance
-_DIGITS = "0123456789bcdefghjkmnpqrstuvwxyz"  # of a geohash
 
 _H3 = re.compile(r"(?:0x)?8[0-9a-f]{14}", re.IGNORECASE)
 _PLUS_CODE = re.compile(r"[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,7}(?:\W.*)?", re.IGNORECASE)
-_GEOHASH = re.compile(rf"[{_DIGITS}]{{4,12}}", re.IGNORECASE)
 _SEXAGESIMAL = re.compile(r"\s*\d{1,3}\s*[°º]\s*[\d.]+.*[NSEWOnsewo]?\s*")
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _TWO_NUMBERS = re.compile(rf"\s*[\[(]?\s*({_NUMBER})\s*[,; ]\s*({_NUMBER})\s*(?:[,; ]\s*{_NUMBER}\s*)?[\])]?\s*")
 _A_NUMBER = re.compile(rf"\s*{_NUMBER}\s*")
-
-
-@dataclass(frozen=True)
-class Neighbourhood:
-    """Where points lie: the least and the largest of each coordinate; ``earth`` where these are degrees."""
-
-    low: tuple[float, float]
-    high: tuple[float, float]
-    earth: bool
-
-    def holds(self, axis: int, values: Floats) -> bool:
-        """Whether most of some numbers lie there along an axis, and are no whole numbers."""
-        inside = (values >= self.low[axis]) & (values <= self.high[axis])
-        return bool(inside.mean() >= _MOST and (values != np.rint(values)).mean() >= 1 - _MOST)
-
-    @property
-    def rare(self) -> bool:
-        """Whether two numbers hardly lie there by chance."""
-        wide = [high - low for low, high in zip(self.low, self.high, strict=True)]
-        away = [max(low, -high, 0.0) for low, high in zip(self.low, self.high, strict=True)]
-        narrow = any(width <= _NARROW * far for width, far in zip(wide, away, strict=True))
-        return narrow and (not self.earth or max(wide) <= _WIDEST)
 
 
 def refuse_places(
@@ -110,10 +83,11 @@ def telling(source: Source, column: Position, earth: bool, corners: Any = None) 
     found |= {field.name: "a member beside the properties" for field in head.schema if MEMBER in (field.metadata or {})}
     points = _points(source, column, len(head))
     region = _region(points, earth, corners)
+    lookout = None if region is None else Lookout(region)
     pairs: dict[int, set[str]] = {0: set(), 1: set()}
     parts: dict[int, set[str]] = {0: set(), 1: set()}
     for name in (name for name in names if name in head.column_names and name not in found):
-        if (why := _held(head.schema.field(name), head.column(name), region)) or not len(points[0]):
+        if (why := _held(head.schema.field(name), head.column(name), lookout)) or not len(points[0]):
             found |= {name: why} if why else {}
             continue
         for part, rows, values in _numbers(name, head.column(name)):
@@ -167,7 +141,7 @@ def _region(points: tuple[Floats, Floats], earth: bool, corners: Any) -> Neighbo
         least, most = np.quantile(along[known], [0.02, 0.98]).tolist()
         if corners is not None:
             least, most = min(least, float(corners[axis])), max(most, float(corners[axis + 2]))
-        pad = max((most - least) / 2, _PAD if earth else 0.0)
+        pad = max((most - least) / 2, PAD if earth else 0.0)
         low.append(least - pad)
         high.append(most + pad)
     return Neighbourhood((low[0], low[1]), (high[0], high[1]), earth)
@@ -191,13 +165,15 @@ def _follows(values: Floats, rows: NDArray[np.int64], points: tuple[Floats, Floa
 
 
 def _sampled(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Rows in which something stands, spread evenly, and what stands there."""
-    there = np.flatnonzero(pc.is_valid(column).to_numpy())
+    """Rows in which something stands, spread evenly, and what stands there; an empty text is nothing."""
+    textual = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    there = pc.greater(pc.binary_length(column), 0).fill_null(False) if textual else pc.is_valid(column)
+    there = np.flatnonzero(there.to_numpy())
     rows = there[np.unique(np.linspace(0, len(there) - 1, min(_ROWS, len(there))).astype(int))] if len(there) else there
     return rows, column.take(pa.array(rows)).to_pylist()
 
 
-def _held(field: Any, column: Any, region: Neighbourhood | None) -> str:
+def _held(field: Any, column: Any, lookout: Lookout | None) -> str:
     """Which places a column holds, empty where it holds none that can be told one by one."""
     kind = extension_name(field).lower()
     if kind.startswith(("geoarrow.", "ogc.")):
@@ -210,39 +186,12 @@ def _held(field: Any, column: Any, region: Neighbourhood | None) -> str:
         return shape
     if pa.types.is_integer(field.type):
         many = sum(value >> 59 == 1 for value in values if isinstance(value, int) and value > 0)
-        return "cells of H3" if values and many >= _MOST * len(values) else ""
+        return "cells of H3" if values and many >= MOST * len(values) else ""
     texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
     for form, words in ((_H3, "cells of H3"), (_PLUS_CODE, "plus codes"), (_SEXAGESIMAL, "degrees and minutes")):
-        if texts and sum(form.fullmatch(text) is not None for text in texts) >= _MOST * len(texts):
+        if texts and sum(form.fullmatch(text) is not None for text in texts) >= MOST * len(texts):
             return words
-    return "geohashes" if texts and region is not None and region.earth and _are_geohashes(texts, region) else ""
-
-
-def _are_geohashes(texts: list[str], region: Neighbourhood) -> bool:
-    """Whether most texts are geohashes of places where the points are."""
-    near = 0
-    for text in texts:
-        place = geohash_place(text) if _GEOHASH.fullmatch(text) else None
-        near += place is not None and all(
-            low <= at <= high for low, at, high in zip(region.low, place, region.high, strict=True)
-        )
-    return near >= _MOST * len(texts)
-
-
-def geohash_place(text: str) -> tuple[float, float]:
-    """Latitude and longitude of the middle of a geohash.
-
-    Examples
-    --------
-    >>> [round(at, 3) for at in geohash_place("dr5regw")]
-    [40.713, -74.006]
-    """
-    ends = [[-90.0, 90.0], [-180.0, 180.0]]
-    bits = "".join(f"{_DIGITS.index(letter):05b}" for letter in text.lower())
-    for k, bit in enumerate(bits):
-        low, high = ends[1 - k % 2]
-        ends[1 - k % 2] = [(low + high) / 2, high] if bit == "1" else [low, (low + high) / 2]
-    return (sum(ends[0]) / 2, sum(ends[1]) / 2)
+    return "" if lookout is None else lookout.told(field.name, column)
 
 
 def _numbers(name: str, column: Any) -> Iterator[tuple[str, NDArray[np.int64], Floats]]:
@@ -255,7 +204,7 @@ def _numbers(name: str, column: Any) -> Iterator[tuple[str, NDArray[np.int64], F
         for part, number in _inside(name, value):
             parts.setdefault(part, []).append((row, number))
     for part, found in parts.items():
-        if len(found) < _MOST * len(values):
+        if len(found) < MOST * len(values):
             continue
         at, numbers = np.array([row for row, _ in found]), np.array([number for _, number in found])
         fine = np.isfinite(numbers)

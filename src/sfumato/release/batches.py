@@ -23,6 +23,7 @@ from sfumato.release.conversion import converted_secrets, points_out
 from sfumato.release.geo_points import box_array, geojson_points, point_array, wkt_points
 from sfumato.release.keys import Changes, Fingerprint, id_digests, salt_of
 from sfumato.release.layouts import PointLayout
+from sfumato.release.neighbourhood import lookout_of
 from sfumato.release.persons import Persons
 from sfumato.release.places import Geometry, Place, Position, coordinates_of, renamed
 from sfumato.release.points import output_points, points_of
@@ -121,6 +122,7 @@ class BatchRelease:
 
     def __post_init__(self) -> None:
         self.changes = Changes()
+        self.lookout = lookout_of(self.sampler.domain) if self.placed and not self.terms.keep else None
         self.salt = salt_of(self.taken)
         if self.key is not None:
             self.fingerprint = Fingerprint(self.key)

@@ -76,6 +76,10 @@ class FeatureRecords(JsonRecords):
         found[likely] = (data[scanned.starts[k][likely][:, None] + np.arange(len(_FEATURE))] == _FEATURE).all(axis=1)
         return found
 
+    def named_values(self, record: dict[str, Any]) -> dict[str, Any]:
+        """What stands in the columns of a feature, or in the keys of another object; boxes go."""
+        return feature_columns(record) if is_feature(record) else {k: v for k, v in record.items() if k != "bbox"}
+
     def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
         """What is put where; a box goes with the comma before it, or becomes null where it comes first."""
         done = super().edits(scanned, outputs)

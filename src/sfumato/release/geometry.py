@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.errors import InvalidInput, shown, worded
+from sfumato.errors import InvalidInput, keyword, shown, worded
 from sfumato.release.batches import BatchRelease
 from sfumato.release.layouts import GEO, extension_name, released_geo
 from sfumato.release.places import Geometry
@@ -65,6 +65,23 @@ def refuse_geo(about: Any, names: Iterable[str], work: BatchRelease) -> None:
 def refuse_geometry_columns(table: Any, work: BatchRelease) -> None:
     """Refuse columns of an Arrow table or batch whose first value is a geometry."""
     refuse_geometry_values(table.schema.names, lambda name: _first(table.column(name)), work)
+    refuse_told(table.schema.names, table.column, work)
+
+
+def refuse_told(names: Iterable[str], column: Callable[[str], Any], work: BatchRelease) -> None:
+    """Refuse columns that stay if their texts tell places where the released ones lie; ``column`` gives one in Arrow.
+
+    Batches come one after the other, and what was seen in those before counts.
+    """
+    for name in names if work.lookout is not None else ():
+        if name in (*work.replaced, *work.beside, *work.terms.drop):
+            continue
+        assert work.lookout is not None
+        if how := work.lookout.told(name, column(name)):
+            raise InvalidInput(
+                f"the column {shown(name)} tells places where the released ones lie ({how}), beside the noise: say "
+                f"whether it goes, {keyword('drop', name)}, or stays (keep in hide, stay in release)"
+            )
 
 
 def refuse_geometry_values(names: Iterable[str], value: Callable[[str], Any], work: BatchRelease) -> None:

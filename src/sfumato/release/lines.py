@@ -147,6 +147,12 @@ def _tuples(value: Any) -> Any:
     return Foreign("a record", json.dumps(value)) if isinstance(value, dict) else value
 
 
+def record_texts(data: Bytes, scanned: Scanned) -> Any:
+    """Records as texts of Arrow, one each."""
+    content, offsets, _ = _gathered(data, scanned.first, scanned.last + 1, False)
+    return _binary(content, offsets).view(pa.string())
+
+
 def _binary(content: Bytes, offsets: Places) -> Any:
     buffers: list[Any] = [None, pa.py_buffer(offsets.astype(np.int32).data), pa.py_buffer(content.data)]
     return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)
@@ -310,6 +316,10 @@ class Records(ABC):
     @abstractmethod
     def replaced(self, scanned: Scanned, numbers: list[Places]) -> list[Edit]:
         """The edits that put texts, one list of numbers for each new column, in the place of the secret."""
+
+    @abstractmethod
+    def beside(self, data: Bytes, scanned: Scanned) -> dict[str, Any]:
+        """The columns of some records whose texts may tell places, the released ones among them, in Arrow."""
 
     def values(self, data: Bytes, scanned: Scanned, name: str) -> CellValues:
         """The cells of a column."""

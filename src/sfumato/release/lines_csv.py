@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 from numba import njit
 
 from sfumato.errors import InvalidInput, shown
@@ -76,6 +78,22 @@ class CsvRecords(Records):
     def scan(self, data: Bytes, most: int, *, final: bool, first_row: int) -> Scanned:
         """Up to ``most`` whole records of a block."""
         return scan_csv(data, ord(self.delimiter), len(self.names), self.wanted, most, final=final, first_row=first_row)
+
+    def beside(self, data: Bytes, scanned: Scanned) -> dict[str, Any]:
+        """The columns that stay, as they are written but for their quotes."""
+        gone = (*self.work.replaced, *self.work.beside, *self.work.terms.drop)
+        stay = [name for name in self.names if name not in gone]
+        if self.work.lookout is None or not stay:
+            return {}
+        found = pyarrow.csv.read_csv(
+            pa.BufferReader(data[: scanned.used]),
+            read_options=pyarrow.csv.ReadOptions(column_names=self.names, block_size=max(scanned.used, 1)),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                check_utf8=False, include_columns=stay, column_types=dict.fromkeys(stay, pa.string()),
+            ),
+        )  # fmt: skip
+        return dict(zip(found.column_names, found.columns, strict=True))
 
     def replaced(self, scanned: Scanned, numbers: list[Places]) -> list[Edit]:
         """New cells in the place of the first ones that hold the secret; the others of these go."""

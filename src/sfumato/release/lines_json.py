@@ -7,13 +7,15 @@ pass for another one, is refused where it is one that the release is about.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numba import njit
 
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.release.batches import BatchRelease
-from sfumato.release.lines import Bytes, Edit, Places, Records, Scanned
+from sfumato.release.lines import Bytes, Edit, Places, Records, Scanned, blanked, record_texts
 from sfumato.release.rows import BadRow
 
 _QUOTE, _NEWLINE, _RETURN, _BACKSLASH = 34, 10, 13, 92
@@ -61,6 +63,26 @@ class JsonRecords(Records):
                     first_row + int(there[0]) + 1,
                 )
         return scanned
+
+    def beside(self, data: Bytes, scanned: Scanned) -> dict[str, Any]:
+        """The values of each key as texts, lists and records as they are written; nothing where no line is suspect."""
+        aside = [self.place[name] for name in (*self.work.replaced, *self.work.beside) if name in self.place]
+        lookout = self.work.lookout
+        if lookout is None:
+            return {}
+        lines = record_texts(blanked(data[: scanned.used], scanned.starts[aside], scanned.ends[aside]), scanned)
+        if not lookout.suspects(lines):
+            return {}
+        columns: dict[str, list[str]] = {}
+        for line in record_texts(data, scanned).to_pylist():
+            for name, value in self.named_values(json.loads(line, parse_int=str, parse_float=str)).items():
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                columns.setdefault(name, []).append(text)
+        return {name: pa.array(texts, pa.large_string()) for name, texts in columns.items()}
+
+    def named_values(self, record: dict[str, Any]) -> dict[str, Any]:
+        """What stands in the columns of a record."""
+        return record
 
     def replaced(self, scanned: Scanned, numbers: list[Places]) -> list[Edit]:
         """New values; or else the first of the taken keys in a line is the new one, the others go with their comma."""

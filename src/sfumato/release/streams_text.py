@@ -16,7 +16,7 @@ from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError
 from sfumato.release.batches import BatchRelease
 from sfumato.release.crs import WGS84
 from sfumato.release.geo_json import FeatureRecords, FeatureSink, collection_system, feature_lines
-from sfumato.release.geometry import refuse_coordinate_keys, refuse_geometry_text, watched
+from sfumato.release.geometry import refuse_coordinate_keys, refuse_geometry_text, refuse_told, watched
 from sfumato.release.layouts import PointLayout
 from sfumato.release.lines import Bytes, Records, Scanned, blanked, edited
 from sfumato.release.lines_csv import CsvRecords
@@ -271,6 +271,8 @@ def _refuse_geometries(part: Any, scanned: Any, records: Records) -> None:
     refuse_geometry_text(text, work)
     if points and records.typed:
         refuse_coordinate_keys(text, work)
+    columns = records.beside(part, scanned)
+    refuse_told(columns, columns.__getitem__, work)
 
 
 def _refuse_absent(scanned: Any, kept: Any, taken: int, first: int) -> None:

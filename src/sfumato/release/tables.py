@@ -42,6 +42,7 @@ from sfumato.release.geometry import (
     refuse_geometry_schema,
     refuse_geometry_types,
     refuse_geometry_values,
+    refuse_told,
     watched,
 )
 from sfumato.release.geopandas import geo_frame, holds_shapes, pandas_layout, point_series, wkb_of_series
@@ -348,6 +349,7 @@ def _released_pandas(table: Any, work: BatchRelease, batch: int) -> Any:
     refuse_geometry_types({name: str(kind) for name, kind in table.dtypes.items()}, work)
     refuse_geo(table.attrs.get("geo"), names, work)
     refuse_geometry_values(names, lambda name: _first_of_pandas(table[name]), work)
+    refuse_told(names, lambda name: _texts_of_pandas(table[name]), work)
     frame = nw.from_native(table, eager_only=True)
     outputs, kept = _drawn(lambda name: _arrow_of_pandas(frame, name), len(table), work, batch)
     if kept is not None:
@@ -365,6 +367,16 @@ def _first_of_pandas(series: Any) -> Any:
     """The first value that is there, of a column that is not one of numbers."""
     place = None if getattr(series.dtype, "kind", "O") in "biufcmM" else series.first_valid_index()
     return None if place is None else series[series.notna()].iloc[0]
+
+
+def _texts_of_pandas(series: Any) -> Any:
+    """A column that may hold texts, as Arrow has it; of a mixture the texts alone."""
+    if getattr(series.dtype, "kind", "O") in "biufcmM" or str(series.dtype) == "geometry":
+        return pa.nulls(0)
+    try:
+        return pa.Array.from_pandas(series)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.array([value for value in series if isinstance(value, str)], pa.large_string())
 
 
 def _arrow_of_pandas(frame: Any, name: str) -> Any:
@@ -459,6 +471,8 @@ def _released_polars(table: Any, work: BatchRelease, batch: int) -> Any:
         known = [name for name in table.columns if table[name].dtype != native.Object]
         refuse_geometry_schema(table.select(known).head(0).to_arrow().schema, work)
     refuse_geometry_values(table.columns, lambda name: next(iter(table[name].drop_nulls().head(1)), None), work)
+    plain = [name for name in table.columns if table[name].dtype != native.Object]
+    refuse_told(plain, lambda name: table[name].to_arrow(), work)
     outputs, kept = _drawn(lambda name: frame[name].to_arrow(), len(table), work, batch)
     if kept is not None:
         table = table.filter(kept)
