@@ -39,6 +39,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_a_table_of_counts_is_charged_for_what_one_person_changes(folder: Path) -> None:
+    sf.save(sf.geometric(sf.PrivacyType(sf.count_query(9), epsilon=1)), folder / "counts.sfm")
+    (folder / "districts.csv").write_text("district,ill\nnorth,3\nsouth,0\neast,9\n")
+    asked = ("release", f"{folder}/counts.sfm", f"{folder}/districts.csv", f"{folder}/noisy.csv", "--column", "ill")
+    account = ("--ledger", f"{folder}/x.ledger", "--dataset", "clinic")
+    Ledger(folder / "x.ledger")
+    refused = sfumato(*asked, *account)
+    assert refused.returncode == 2 and not (folder / "noisy.csv").exists()
+    assert "one person may change several: say how many at most, --times 2 for counts by district" in refused.stderr
+    assert sfumato(*asked, *account, "--times", "2").returncode == 0
+    assert str(Ledger(folder / "x.ledger").spent("clinic").total) == "2"
+    told = json.loads(sfumato(*asked, "--overwrite", "--json").stdout)
+    assert "who changes k of them" in told["note"]  # where nobody adds up
+
+
 def test_a_file_is_released(folder: Path) -> None:
     shown = in_a_shell("release", f"{folder}/m.sfm", f"{folder}/in.csv", f"{folder}/out.csv", "--column", "home")
     assert shown.returncode == 0 and shown.stderr == ""

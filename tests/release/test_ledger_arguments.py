@@ -161,3 +161,28 @@ def test_a_limit_may_be_a_logarithm_and_is_what_was_written(tmp_path: Path) -> N
         with pytest.raises(InvalidEpsilon):
             ledger.set_limit(wrong)
     assert len(ledger.limits()) == 1
+
+
+def test_rows_that_are_answers_about_people_are_charged_for_what_one_person_changes(tmp_path: Path) -> None:
+    """Twenty counts are twenty rows of nobody: who moves changes two, and a ledger asks; it also knows saved ones."""
+    counts = sf.geometric(sf.PrivacyType(sf.count_query(20), epsilon="1/2"))
+    sf.save(counts, tmp_path / "counts.sfm")
+    parity = sf.spaces.query(lambda people: sum(people) % 2, values=[0, 1], individuals=3)
+    about_people = [
+        counts,
+        sf.load(tmp_path / "counts.sfm"),
+        sf.sampler(counts),
+        sf.tight_constraints(sf.PrivacyType(sf.sum_query(3, 2), epsilon=2)),
+        sf.random_response(sf.PrivacyType(parity, epsilon=1)),
+        sf.mechanisms.InfiniteGeometric(Fraction(1, 2)),
+    ]
+    for number, mechanism in enumerate(about_people):
+        ledger = Ledger(tmp_path / f"{number}.ledger")
+        where: dict[str, Any] = {"dataset": "clinic", "column": "ill", "mechanism": mechanism}
+        with pytest.raises(InvalidInput, match=r"20 rows of .* are answers about people, not people"):
+            ledger.charge(**where, rows=20)
+        assert not ledger.entries()
+        assert [ledger.charge(**where, rows=1).times, ledger.charge(**where, rows=20, times=2).times] == [1, 2]
+    assert Ledger(tmp_path / "0.ledger").spent("clinic").total == amount(epsilon="3/2")
+    people = sf.geometric(sf.PrivacyType(sf.line(21, unit="year"), epsilon="1/2"))
+    assert Ledger(tmp_path / "x.ledger").charge(dataset="d", column="age", mechanism=people, rows=20).times == 1

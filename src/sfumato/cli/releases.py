@@ -91,7 +91,10 @@ def release(
     dataset: Annotated[
         str | None, typer.Option(help="With --ledger: the name of the data there, the same for every copy of them.")
     ] = None,
-    times: Annotated[int, typer.Option(min=1, help="How many values of the column one person has.")] = 1,
+    times: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --ledger: how many rows one person has or changes (2 in counts by district)."),
+    ] = None,
     format: Annotated[  # noqa: A002 - the name of the option
         str | None,
         typer.Option(help="csv, jsonl, geojson, parquet, arrow, gpkg or shapefile, if no ending says it."),

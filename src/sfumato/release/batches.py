@@ -30,6 +30,7 @@ from sfumato.release.points import output_points, points_of
 from sfumato.release.rows import BadRow, Integers, Labels, Secrets, Values, line_position
 from sfumato.release.sampler import Sampler, sampler
 from sfumato.release.terms import Terms
+from sfumato.spaces.queries import names_answers
 
 if TYPE_CHECKING:
     from sfumato.release.ledger_values import Entry
@@ -163,7 +164,12 @@ class BatchRelease:
 
     @property
     def note(self) -> str:
-        """What must be said where coordinates are released by a list of secrets; empty otherwise."""
+        """What must be said where a row is no person, or coordinates are released by a list of secrets; else empty."""
+        if self.terms.ledger is None and names_answers(self.sampler.domain.name):
+            return (
+                "the promise is about one row, and rows are answers about people: who changes k of them, such as two "
+                "counts by moving from one district to another, is told about by k times ε; a ledger adds that up"
+            )
         if isinstance(self.terms.column, str) or self.secrets.about_points:
             return ""
         return (

@@ -123,7 +123,7 @@ class Ledger:
         dataset: str,
         column: str,
         mechanism: Any,
-        times: int = 1,
+        times: int | None = None,
         rows: int | None = None,
         scope: str = "",
         key: bytes | None = None,
@@ -142,7 +142,9 @@ class Ledger:
             A proved mechanism, the sampler that draws from it (a keyed truncated Laplace needs that), or its
             :class:`~sfumato.certify.charge.Charge`.
         times
-            How many values of this column one person has, each of which gets noise of its own: the points of a trace.
+            How many values of this column one person has or changes, each of which gets noise of its own: the points of
+            a trace, the counts of a table. One by default; where several rows are answers of a query (counts, sums, all
+            integers) it has to be said.
         rows
             How many rows are released, for the record.
         scope
@@ -169,9 +171,10 @@ class Ledger:
             another secret, and two such answers tell more than the sum of their promises. If the column was released
             in another metric or unit before.
         """
-        request = arguments.charge_fields(dataset, column, scope, times, rows, key, data, token, note)
+        request = arguments.charge_fields(dataset, column, scope, rows, key, data, token, note)
         charge = charge_of(mechanism)
         request |= arguments.charged_fields(charge, keyed=key is not None)
+        request["times"] = arguments.times_of(times, request["rows"], charge)
         with store.writing(self.path) as connection:
             known = _by_token(connection, token)
             if known is not None:

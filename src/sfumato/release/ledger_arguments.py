@@ -16,8 +16,9 @@ from sfumato import arguments
 from sfumato.arguments import file_path, integer, items
 from sfumato.certify.amounts import Amount, amount
 from sfumato.certify.charge import Charge
-from sfumato.errors import InvalidEpsilon, InvalidInput, shown
+from sfumato.errors import InvalidEpsilon, InvalidInput, keyword, shown
 from sfumato.numbers import Number, as_written
+from sfumato.spaces.queries import names_answers
 
 _MOST_TIMES = 2**53  # A charge counts at most so many values; SQLite adds up to 2^63.
 _LONGEST_TEXT = 10_000  # Names, notes and tokens have at most so many letters; nobody reads longer ones.
@@ -62,7 +63,7 @@ def column_names(given: Any) -> tuple[str, ...] | None:
 
 
 def charge_fields(
-    dataset: Any, column: Any, scope: Any, times: Any, rows: Any, key: Any, data: Any, token: Any, note: Any
+    dataset: Any, column: Any, scope: Any, rows: Any, key: Any, data: Any, token: Any, note: Any
 ) -> dict[str, Any]:
     """What a charge says of itself."""
     if key is not None and (not isinstance(key, bytes) or not key):
@@ -76,13 +77,25 @@ def charge_fields(
         "dataset": name(dataset, "dataset"),
         "column": name(column, "column"),
         "scope": text(scope, "scope"),
-        "times": integer(times, "times", 1, _MOST_TIMES),
         "rows": None if rows is None else integer(rows, "rows", 0, _MOST_TIMES),
         "key": None if key is None else hashlib.sha256(b"sfumato ledger, fingerprint of a key\0" + key).hexdigest(),
         "data": None if data is None else name(data, "data"),
         "token": None if token is None else name(token, "token"),
         "note": text(note, "note"),
     }
+
+
+def times_of(times: Any, rows: Any, charge: Charge) -> int:
+    """How many rows are about one person: what is said, else one, unless rows are answers about many people at once."""
+    if times is not None:
+        return integer(times, "times", 1, _MOST_TIMES)
+    if rows is not None and rows > 1 and names_answers(charge.space):
+        raise InvalidInput(
+            f"{rows:,} rows of {charge.space} are answers about people, not people, and one person may change several: "
+            f"say how many at most, {keyword('times', 2)} for counts by district, where who moves leaves one and joins "
+            f"another, {keyword('times', 1)} if each person is in one row whatever happens"
+        )
+    return 1
 
 
 def charged_fields(charge: Charge, *, keyed: bool) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def rehearsed(domain: Domain, terms: Terms, *, whole: bool) -> BatchRelease:
         assert domain.space is not None
         secrets, output = domain.space.labels, domain.space.labels[0]
     draws = StandIn(secrets, (output,), cast(Plan, None), domain.name, where=domain)
-    free = replace(terms, ledger=None, dataset=None, times=1)
+    free = replace(terms, ledger=None, dataset=None, times=None)
     if not whole:
         free = _all_taken(free)
     return batch_release(draws, free, progress=None if whole else _stop)

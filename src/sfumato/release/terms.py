@@ -79,7 +79,9 @@ class Terms:
         whose rows changed would tell every change for certain.
     ledger, dataset, times
         Where to charge the release, under which name (one that the data keep wherever they are copied to), and how many
-        values of the column one person has. The charge is made before any output is seen.
+        values of the column one person has or changes: 2 for counts by district, where who moves changes two. One by
+        default; where several rows are answers of a query it has to be said. The charge is made before any output is
+        seen.
     person, most_rows, beyond
         The column that names a person, how many rows of each are released at most (the first in the order of the
         table), and what to do about the others: ``"error"``, or ``"drop"`` them. A ledger is charged for so many.
@@ -103,7 +105,7 @@ class Terms:
     secret_never_changes: bool = False
     ledger: Ledger | None = None
     dataset: str | None = None
-    times: int = 1
+    times: int | None = None
     person: str | None = None
     most_rows: int | None = None
     beyond: str = "error"
@@ -163,8 +165,8 @@ class Terms:
         return tuple(dict.fromkeys([*self.row_ids, *([] if self.person is None else [self.person])]))
 
     @property
-    def values(self) -> int:
-        """How many values of the column one person has, for which a ledger is charged."""
+    def values(self) -> int | None:
+        """How many values of the column one person has, for which a ledger is charged; None if nobody says."""
         return self.times if self.most_rows is None else self.most_rows
 
     @property
@@ -176,7 +178,7 @@ class Terms:
 
     def for_worker(self) -> Terms:
         """The terms for a part of a table: whoever sees the whole charges for it, and has checked the statement."""
-        return replace(self, ledger=None, dataset=None, times=1, secret_never_changes=self.key is not None)
+        return replace(self, ledger=None, dataset=None, times=None, secret_never_changes=self.key is not None)
 
     def _check_share(self) -> None:
         for name, policy, done in (("most_moved", "nearest", "moved"), ("most_dropped", "drop", "left out")):
@@ -190,7 +192,8 @@ class Terms:
 
     def _check_account(self) -> None:
         if self.ledger is None:
-            if self.dataset is not None or not isinstance(self.times, int) or self.times != 1:
+            once = self.times is None or (isinstance(self.times, int) and self.times == 1)
+            if self.dataset is not None or not once:
                 raise InvalidInput(
                     f"{keyword('dataset')} and {keyword('times')} are for a ledger: give {keyword('ledger')} too"
                 )
@@ -227,7 +230,7 @@ class Terms:
         if not isinstance(self.person, str) or not self.person or self.person in self.taken:
             raise InvalidInput(f"person is the name of a column that is not released, found {shown(self.person)}")
         integer(self.most_rows, "most_rows", 1, MOST_ROWS)
-        if self.times != 1:
+        if self.times not in (None, 1):
             raise InvalidInput(
                 f"{keyword('most_rows')} says how many values a person has: leave {keyword('times')} out"
             )
@@ -273,7 +276,7 @@ class Keywords(TypedDict, total=False):
     secret_never_changes: bool
     ledger: Ledger | None
     dataset: str | None
-    times: int
+    times: int | None
     person: str | None
     most_rows: int | None
     beyond: str

@@ -8,6 +8,7 @@ mechanisms: H is ε·d-private for it exactly when H ∘ f is ε-differentially 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -40,6 +41,9 @@ __all__ = [
 ]
 
 _MOST_DATABASES = 4_000_000  # So many databases are enumerated; each is one call of the user's function.
+_OF_ANSWERS = re.compile(
+    r"\b(k_)?count_query\(|\bsum_query\(|^query with \d+ answers|^answers of a query on |\bthe integers\b"
+)
 _MOST_INDIVIDUALS = 32  # More individuals, with two values each, make more databases than are enumerated.
 
 
@@ -86,6 +90,19 @@ def k_count_query(individuals: int, k: int) -> FiniteSpace:
 def _answers(space: FiniteSpace, name: str) -> FiniteSpace:
     """The same space, whose labels are the values of a query."""
     return FiniteSpace(space.labels, replace(space.source, answers=True), "", name, space.coordinates)
+
+
+def names_answers(name: str) -> bool:
+    """Whether a space of this name, which is all that files and ledgers keep, holds the answers of a query.
+
+    All integers do too: what is told with noise on them is a count.
+
+    Examples
+    --------
+    >>> names_answers(count_query(20).name), names_answers("the integers"), names_answers(line(21).name)
+    (True, True, False)
+    """
+    return _OF_ANSWERS.search(name) is not None
 
 
 def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[Any], individuals: int) -> FiniteSpace:
