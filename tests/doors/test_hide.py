@@ -97,6 +97,22 @@ def test_what_is_known_of_the_true_points_is_told_on_the_screen_alone(folder: Pa
     assert "At most 5 rows of each person" in done.stdout
 
 
+def test_decimal_commas_are_found_said_and_written(folder: Path) -> None:
+    rows = (folder / "trips.csv").read_text().replace(",", ";").replace(".", ",")
+    (folder / "trips.csv").write_text(rows)
+    done = hide("--hide", "1 km", *QUICK, "--on-unknown", "drop")
+    assert done.exit_code == 0, done.output
+    assert "Wrote 20 rows" in done.stdout and "Coordinates have decimal commas" in done.stdout
+    released = (folder / "hidden.csv").read_text().splitlines()
+    assert all(re.fullmatch(r"p\d;40,7\d*;-74,0\d*", row) for row in released[1:])
+    again = sfumato("hide", "trips.csv", "-o", "again.csv", "--spec", "hidden.toml", "--decimal", ",")
+    assert again.exit_code == 0 and "Wrote 20 rows" in again.stdout
+    asked = ("hide", "trips.csv", "-o", "none.csv", "--hide", "1 km", *QUICK, "--on-unknown", "drop", "--decimal", ".")
+    refused = in_this_process(*asked)
+    assert refused.returncode == 2 and not (folder / "none.csv").exists()
+    assert "20 of 20 rows would be left out" in refused.stderr and "--decimal , if it stands" in refused.stderr
+
+
 def test_a_bit_outside_is_no_distance(folder: Path) -> None:
     far = hiding.release_file
 

@@ -126,6 +126,14 @@ def test_rows_are_not_left_out_by_the_dozen(kind: str, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("out*"))
 
 
+@pytest.mark.usefixtures("no_design")
+def test_numbers_with_decimal_commas_tell_places_too(tmp_path: Path) -> None:
+    lines = [f"{lat};{lon};{lat};{lon}" for lat, lon in zip(points()["lat"], points()["lon"], strict=True)]
+    (tmp_path / "in.csv").write_text("\n".join(["lat;lon;p;q", *lines, ""]).replace(".", ","))
+    with pytest.raises(InvalidInput, match=r"places would stay as they are.*'p'.*'q'"):
+        sf.hide(tmp_path / "in.csv", "1 km", output=tmp_path / "out.csv", **QUICK)
+
+
 METRES = {"x": points()["lon"], "y": points()["lat"]}
 
 

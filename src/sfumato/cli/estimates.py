@@ -75,6 +75,9 @@ def estimate(
         str | None, typer.Option(help="csv, jsonl, parquet or arrow, if no ending says it.")
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, if its header leaves doubt.")] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="Of weights in a CSV file: , or . before decimals, if its rows leave doubt.")
+    ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -91,7 +94,7 @@ def estimate(
     with line(f"reading {released}"):
         counts = released_counts(
             released, column, [one.outputs for one in proved], by=by, weights=weights, on_unknown=on_unknown,
-            format=format, delimiter=delimiter,
+            format=format, delimiter=delimiter, decimal=decimal,
         )  # fmt: skip
         found = {group: _estimates(proved, part, column, group, by, wanted) for group, part in counts.parts.items()}
     if place is not None:
@@ -241,6 +244,8 @@ def _closing(
 ) -> list[str]:
     told = list(dict.fromkeys(promised(one.privacy) for one in proved if one.bounds_ratios))
     lines = [f"promise  {words}" for words in told] + list(spent)
+    if counts.decimal == ",":
+        lines.append("numbers  weights have decimal commas")
     if counts.dropped:
         lines.append(f"dropped  {counts.dropped:,} of {counts.rows:,} rows: missing, or no output of the mechanism")
     return [*lines, *([] if place is None else [f"figure   {place}"])]

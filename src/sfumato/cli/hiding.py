@@ -11,7 +11,7 @@ import typer
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.noise import BoxNoise
 from sfumato.cli.ledgers import opened
-from sfumato.cli.options import AsJson, answer, promise_record
+from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, promise_record
 from sfumato.cli.progress import Interruption, line, until_asked
 from sfumato.hide.choice import named
 from sfumato.hide.hidden import Hidden
@@ -91,6 +91,7 @@ def hide(
     ledger: _Account = None,
     dataset: Annotated[str | None, typer.Option(help="With --ledger: the name of the data there.")] = None,
     layer: Annotated[str | None, typer.Option(help="Of a GeoPackage that has several.")] = None,
+    decimal: CsvDecimal = None,
     spec: _OldSpec = None,
     tolerance: _Tolerance = None,
     time_limit: _Seconds = None,
@@ -117,7 +118,8 @@ def hide(
         ending.watch = Watch(_limit(time_limit, asked))
         done = hidden_points(
             source, hide, output=output, overwrite=overwrite, spec=asked, time_limit=ending.watch,
-            progress=_told(ending, say), layer=layer, **wishes,
+            progress=_told(ending, say), layer=layer, decimal=decimal,
+            **wishes,
         )  # fmt: skip
     for words in _diagnosed(done):
         typer.echo(f"sfumato: {words}", err=True)
@@ -214,6 +216,7 @@ def _summary(done: Hidden) -> list[str]:
         f"Expected distance{_between(done)}: {loss}; {least}.",
         f"Wrote {known.rows - known.dropped:,} rows to {done.files[0]}, and beside it "
         f"{', '.join(file.name for file in done.files[1:])}.",
+        *([DECIMAL_COMMAS] if done.decimal == "," else []),
         *([f"Columns that stay as they are: {', '.join(done.stay)}."] if done.stay else []),
         f"`sfumato verify {done.files[1]}` proves it again; `sfumato hide --spec {done.files[3]} …` repeats it.",
     ]

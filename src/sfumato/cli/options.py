@@ -39,10 +39,16 @@ Alpha = Annotated[str | None, typer.Option(help="e^-ε for one unit of distance,
 Epsilon = Annotated[
     str | None, typer.Option(help="Instead of alpha: ε for one unit of distance, such as 0.7 or ln(2)/30.")
 ]
+CsvDecimal = Annotated[
+    str | None, typer.Option(help="Of coordinates in a CSV file: , or . before decimals, if its rows leave doubt.")
+]
 Level = Annotated[str, typer.Option(help="How sure the intervals are; they hold about as often.")]
 Simultaneous = Annotated[
     bool, typer.Option("--simultaneous", help="Intervals that hold all together, about as often as the level says.")
 ]
+
+DECIMAL_COMMAS = "Coordinates have decimal commas, in the source and in what was released."
+"""What is said where a CSV file was read so, whether somebody said it or its rows did."""
 
 _SPACES = ("line", "grid", "discrete", "hamming", "cycle", "star", "complete_bipartite", "count_query", "sum_query",
            "k_count_query")  # fmt: skip

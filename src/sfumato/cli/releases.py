@@ -11,7 +11,7 @@ from sfumato.certify import Mechanism, load
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.noise import BoxNoise
 from sfumato.cli.ledgers import opened
-from sfumato.cli.options import AsJson, answer, promise_record
+from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, promise_record
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput
 from sfumato.privacy.events import EventPromise
@@ -100,6 +100,7 @@ def release(
         typer.Option(help="csv, jsonl, geojson, parquet, arrow, gpkg or shapefile, if no ending says it."),
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV file, if its header leaves doubt.")] = None,
+    decimal: CsvDecimal = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace TARGET: a second release.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -115,7 +116,8 @@ def release(
             proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
             within=within, most_moved=most_moved, most_dropped=most_dropped, key=key, row_id=row_id or None,
             secret_never_changes=secret_never_changes, ledger=account, dataset=dataset, times=times, drop=drop or (),
-            stay=stay or (), overwrite=overwrite, delimiter=delimiter, layer=layer, crs=crs, progress=say,
+            stay=stay or (), overwrite=overwrite, delimiter=delimiter, decimal=decimal, layer=layer, crs=crs,
+            progress=say,
         )  # fmt: skip
     record = _record(done, proved) | {"columns": _names(wanted), "keyed": key is not None}
     record |= {} if ledger is None else {"ledger": str(ledger), "dataset": dataset}
@@ -189,6 +191,7 @@ def _summary(
     return [
         f"promise  {_promise_words(proved)}",
         *([f"note     {done.note}"] if done.note else []),
+        *([f"numbers  {DECIMAL_COMMAS}"] if done.decimal == "," else []),
         f"column   {', '.join(_names(wanted))}",
         f"rows     {done.rows - done.dropped:,} released{left_out}, {done.rate:,.0f} rows/s",
         *([f"moved    {_moved(done, proved)}"] if done.moved else []),

@@ -73,7 +73,8 @@ class Checked:
         else:
             assert self.source.file is not None
             work = rehearse_file(
-                self.source.file, self.target, domain, terms, layer=self.source.layer, whole=whole
+                self.source.file, self.target, domain, terms, layer=self.source.layer,
+                decimal=self.source.decimal, whole=whole,
             )  # fmt: skip
         if not whole and work.rows and work.unknown == work.rows and terms.share < 1:
             raise InvalidInput(

@@ -25,7 +25,7 @@ from sfumato.hide.paid import Looked, Paid, noisy_box, noisy_counts, paid_for, p
 from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
 from sfumato.hide.repeating import answered, naming
-from sfumato.hide.sources import Source, column_of, source_of
+from sfumato.hide.sources import Source, column_of, source_of, with_decimal
 from sfumato.hide.wish import Wish, Wishes, is_data, wish_of, with_wishes
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.crs import system_of
@@ -69,6 +69,7 @@ def hide(
     overwrite: bool = False,
     spec: Spec | None = None,
     layer: str | None = None,
+    decimal: str | None = None,
     progress: Callable[[Any], object] | None = None,
     **wishes: Unpack[Wishes],
 ) -> Hidden:
@@ -94,6 +95,8 @@ def hide(
         it names is drawn from again where its file stands beside the spec, unless another ``time_limit`` is given.
     layer
         Of a GeoPackage that has several.
+    decimal
+        ``","`` for a CSV file with decimal commas, where its first rows leave doubt; what is released has them too.
     progress
         Called with what is being done.
 
@@ -110,13 +113,14 @@ def hide(
     >>> hidden.table.column_names, hidden.mechanism.privacy.alpha
     (['id', 'lat', 'lon'], Fraction(1, 2))
     """
-    start = source_of(source, layer)
+    start = source_of(source, layer, decimal)
     targets = _targets(start, output, flag(overwrite, "overwrite"))
     say = optional_function(progress, "progress") or (lambda _: None)
     if spec is None:
         asked = question_of(wish_of(hide, wishes), start, say, targets[0] if targets else None)
     else:
         asked = _from_spec(spec, hide, wishes, start)
+    start = with_decimal(start, asked.column)
     question = setup(asked.spec)
     terms = _terms(asked.column, asked.spec.release, wishes.get("ledger"), wishes.get("dataset"))
     Checked(start, asked.column, targets[0] if targets else None, asked.corners).look(question.space, terms)
@@ -150,6 +154,7 @@ def question_of(
     """
     column = column_of(source, wish)
     check_columns(source, column, wish.person)
+    source = with_decimal(source, column)
     looked = Looked(source, column, wish.person, wish.most_rows)
     earth = looked.on_the_earth
     unit = _unit(wish, earth)
@@ -375,7 +380,7 @@ def _released_file(
 
     done = release_file(
         found.design.mechanism, source.file, targets[0], terms, overwrite=overwrite, layer=source.layer,
-        progress=tell_rows, beside=dict(zip(targets[1:], contents, strict=True)),
+        decimal=source.decimal, progress=tell_rows, beside=dict(zip(targets[1:], contents, strict=True)),
     )  # fmt: skip
     return _hidden(source, found, asked, done, files=targets)
 
@@ -386,4 +391,6 @@ def _hidden(source: Source, found: Chosen, asked: Asked, done: Released | BatchR
     known = Diagnostics(done.rows, done.moved, done.farthest, done.dropped, done.beyond, done.seconds)
     gone = (*released_columns(source, asked.column), *asked.spec.release.drop)
     stay = tuple(name for name in source.columns if name not in gone)
-    return Hidden(found.design, asked.spec, found.why, asked.paid, known, stay=stay, **made)
+    return Hidden(
+        found.design, asked.spec, found.why, asked.paid, known, stay=stay, decimal=source.decimal or ".", **made
+    )

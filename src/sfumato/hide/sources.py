@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.arguments import file_path
 from sfumato.errors import InvalidInput, keyword, shown
@@ -25,6 +26,7 @@ from sfumato.hide.reading import BATCH, file_batches
 from sfumato.hide.wish import Wish
 from sfumato.numbers import Floats
 from sfumato.release.crs import System, agreed_system, system_of
+from sfumato.release.decimals import check_decimal
 from sfumato.release.geo_points import FINE, HEIGHT, read_geojson, read_points
 from sfumato.release.geopandas import holds_shapes, pandas_layout, wkb_of_series
 from sfumato.release.layouts import geometry_columns, geometry_name, schema_layout
@@ -32,6 +34,7 @@ from sfumato.release.lines import CellValues
 from sfumato.release.places import Geometry, Place, Position, in_system
 from sfumato.release.reference import Reference, coordinate_reference
 from sfumato.release.rows import TypedValues, Values
+from sfumato.release.streams_text import file_decimal
 from sfumato.spaces.foreign import ACROSS, LATITUDES, LONGITUDES, UP, named_column
 from sfumato.specs.complaints import nearest
 
@@ -43,6 +46,8 @@ class Source:
     table: Any = None
     file: Path | None = None
     layer: str | None = None
+    decimal: str | None = None
+    """What stands before the decimals of coordinates in a CSV file, as far as it is known."""
     back: Callable[[Any], Any] = lambda table: table
     """Makes what was given of a released table."""
 
@@ -123,7 +128,7 @@ class Source:
         texts = np.frombuffer(b"" if data is None else data, dtype=np.uint8)
         offsets = np.frombuffer(array.buffers()[1], dtype=np.int32)[array.offset : array.offset + len(array) + 1]
         ends = offsets.astype(np.int64)
-        return CellValues(texts, ends[:-1], ends[1:], False)
+        return CellValues(texts, ends[:-1], ends[1:], False, self.decimal or ".")
 
     def _geometries(self, column: Geometry, others: list[str]) -> Iterator[tuple[Floats, Floats, System, Any]]:
         """Points, their system, and the batch that they came with."""
@@ -171,7 +176,8 @@ class Source:
                 many += len(batch)
                 if many >= rows:
                     break
-            return _together(parts).slice(0, rows)
+            first = _together(parts).slice(0, rows)
+            return _with_points(first) if self.decimal == "," else first
         if nw.dependencies.is_pandas_dataframe(self.table):
             return arrow_of_pandas(self.table.iloc[:rows])
         frame: Any = nw.from_native(self.table).head(rows)
@@ -195,6 +201,17 @@ def _together(parts: list[Any]) -> Any:
         return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.concat_tables([_in_texts(table) for table in tables], promote_options="permissive")
+
+
+def _with_points(table: Any) -> Any:
+    """Numbers with decimal commas as numbers with points, for whoever looks at what other columns hold."""
+    for place, name in enumerate(table.column_names):
+        column = table.column(place)
+        if pa.types.is_string(column.type):
+            number = pc.match_substring_regex(column, r"^\s*[+-]?[0-9]*,[0-9]+\s*$")
+            fresh = pc.if_else(number, pc.replace_substring(column, ",", "."), column)
+            table = table.set_column(place, name, fresh)
+    return table
 
 
 def _in_texts(table: Any) -> Any:
@@ -232,14 +249,27 @@ def _of_series(series: Any) -> Any:
         return pa.array([None if value is None else str(value) for value in series])
 
 
-def source_of(given: Any, layer: str | None = None) -> Source:
+def source_of(given: Any, layer: str | None = None, decimal: str | None = None) -> Source:
     """A path is a file; anything else is a table."""
+    decimal = check_decimal(decimal)
     if not isinstance(given, str | PathLike):
+        if decimal is not None:
+            raise InvalidInput(f"{keyword('decimal')} is for CSV files: a table has numbers")
         return _of_table(given)
     file = file_path(given, "the source")
     if not file.is_file():
         raise InvalidInput(f"there is no file {file}")
-    return Source(file=file, layer=layer)
+    source = Source(file=file, layer=layer, decimal=decimal)
+    if decimal is not None and source.format != "csv":
+        raise InvalidInput(f"{keyword('decimal')} is for CSV files, and {file.name} is none")
+    return source
+
+
+def with_decimal(source: Source, column: Position) -> Source:
+    """The same, which knows what stands before the decimals of coordinates, in a CSV file that has such columns."""
+    if source.file is None or source.format != "csv" or isinstance(column, Geometry) or source.decimal is not None:
+        return source
+    return replace(source, decimal=file_decimal(source.file, column.columns))
 
 
 def _of_table(given: Any) -> Source:

@@ -102,6 +102,8 @@ class BatchRelease:
         How the table holds a column of points; None before it is looked at, and for other columns.
     unknown
         How many rows are left out because they hold no secret; ``first_unknown`` says what is wrong with the first.
+    decimal
+        What stands before the decimals of coordinates in text.
     """
 
     terms: Terms
@@ -119,6 +121,7 @@ class BatchRelease:
     farthest: float = 0.0
     unknown: int = 0
     first_unknown: str = ""
+    decimal: str = "."
     started: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:

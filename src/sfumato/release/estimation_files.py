@@ -8,7 +8,7 @@ then they are counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from os.path import exists, isfile
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import file_path, items, one_of, quoted, text
 from sfumato.errors import InvalidInput, NotSupported, few, keyword, shown
 from sfumato.numbers import Floats
+from sfumato.release.decimals import check_decimal
 from sfumato.release.estimation_counts import WeightedCounts, counts_of_sums, row_sums, weights_of
 from sfumato.release.lines import Bytes, CellValues, Scanned
 from sfumato.release.lines_csv import csv_header, scan_csv
@@ -45,6 +46,7 @@ from sfumato.release.streams_text import (
     complaints_of_reading,
     delimiter_of,
     file_blocks,
+    file_decimal,
     named,
     reading,
     scanned_parts,
@@ -74,6 +76,8 @@ class ReleasedCounts:
     dropped: int
     """Those that were left out."""
     by: str | None = None
+    decimal: str = "."
+    """What stands before the decimals of weights in a CSV file."""
 
 
 class _Outputs(Labels):
@@ -102,6 +106,7 @@ def released_counts(
     on_unknown: str = "error",
     format: str | None = None,  # noqa: A002 - what such an argument is called everywhere
     delimiter: str | None = None,
+    decimal: str | None = None,
 ) -> ReleasedCounts:
     """How often each output occurs in the columns of a released file.
 
@@ -119,6 +124,8 @@ def released_counts(
         A column of survey weights.
     on_unknown
         ``"error"``, or ``"drop"``: rows whose answer or group is missing or no output are left out, and counted.
+    decimal
+        ``","`` for weights of a CSV file with decimal commas; what its first rows have, unless given.
     """
     path = file_path(source, "the source")
     names = [text(name, "a column") for name in ([columns] if isinstance(columns, str) else items(columns, "columns"))]
@@ -142,18 +149,24 @@ def released_counts(
     if kind not in FORMATS:
         raise NotSupported(f"estimates from a file of the format {kind}", FORMATS)
     finders = [_Outputs(name, part, on_unknown) for name, part in zip(names, labels, strict=True)]
-    work = _Tally(finders, by, weights is not None, on_unknown == "drop")
+    mark = check_decimal(decimal)
+    if mark is not None and (kind != "csv" or weights is None):
+        raise InvalidInput(f"{keyword('decimal')} is for weights of a CSV file")
+    if mark is None:
+        mark = "." if kind != "csv" or weights is None else named(path, file_decimal, path, [weights], delimiter)
+    work = _Tally(finders, by, weights is not None, on_unknown == "drop", mark)
     for batch in _READERS[kind](path, list(dict.fromkeys(wanted)), delimiter):
         named(path, work.add, [batch[name] for name in wanted])
     if not work.rows:
         raise InvalidInput(f"{path} has no rows")
-    return ReleasedCounts(tuple(names), named(path, work.parts), work.rows, work.dropped, by)
+    return ReleasedCounts(tuple(names), named(path, work.parts), work.rows, work.dropped, by, mark)
 
 
 class _Tally:
     """Counts that grow batch after batch."""
 
-    def __init__(self, finders: list[_Outputs], by: str | None, weighted: bool, drop: bool) -> None:
+    def __init__(self, finders: list[_Outputs], by: str | None, weighted: bool, drop: bool, decimal: str) -> None:
+        self.decimal = decimal
         self.finders, self.by, self.weighted, self.drop = finders, by, weighted, drop
         self.shape = tuple(len(finder.labels) for finder in finders)
         self.size = int(np.prod(self.shape))
@@ -179,13 +192,14 @@ class _Tally:
         where = np.ravel_multi_index([group, *places], (max(len(self.labels), 1), *self.shape))
         self.sums += row_sums(where, weights, self.sums.shape[1])
 
-    @staticmethod
-    def _weights(values: Values, first: int) -> Floats:
+    def _weights(self, values: Values, first: int) -> Floats:
+        if not isinstance(values, TypedValues) and not values.typed:
+            values = replace(values, decimal=self.decimal)
         numbers = values.numbers()
         if np.isnan(numbers).any():
             row = int(np.argmax(np.isnan(numbers)))
             value = values.value(row)
-            raise BadRow(f"the weight {no_number(value, values.typed)}", first + row + 1, value)
+            raise BadRow(f"the weight {no_number(value, values.typed, self.decimal)}", first + row + 1, value)
         return weights_of(numbers, len(numbers), first)
 
     def _room(self, groups: int) -> None:

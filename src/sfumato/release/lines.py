@@ -9,6 +9,7 @@ editor copies the block with new texts in the place of the old ones.
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ class CellValues:
     starts: Places
     ends: Places
     typed: bool  # JSON: a cell says its type
+    decimal: str = "."  # what stands before the decimals of a number
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -89,9 +91,12 @@ class CellValues:
         """The cells as floats, NaN where something is missing or no number."""
         content, offsets, _ = _gathered(self.data, self.starts, self.ends, not self.typed)
         texts = _binary(content, offsets).view(pa.string())
-        plausible = pc.match_substring_regex(texts, r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$")
+        mark = re.escape(self.decimal)
+        plausible = pc.match_substring_regex(texts, rf"^[+-]?([0-9]+{mark}?[0-9]*|{mark}[0-9]+)([eE][+-]?[0-9]+)?$")
         if not pc.all(plausible, min_count=0).as_py():
             texts = pc.if_else(plausible, texts, "nan")
+        if self.decimal != ".":
+            texts = pc.replace_substring(texts, self.decimal, ".")
         # Arrow reads no leading plus sign
         if len(content) and (content == ord("+")).any():
             texts = pc.utf8_ltrim(texts, "+")
@@ -298,6 +303,7 @@ class Records(ABC):
     """
 
     typed: bool  # whether a cell says its type
+    decimal: str = "."  # what stands before the decimals of a number
 
     def __init__(self, work: BatchRelease) -> None:
         self.work = work
@@ -324,7 +330,7 @@ class Records(ABC):
     def values(self, data: Bytes, scanned: Scanned, name: str) -> CellValues:
         """The cells of a column."""
         k = self.place[name]
-        return CellValues(data, scanned.starts[k], scanned.ends[k], self.typed)
+        return CellValues(data, scanned.starts[k], scanned.ends[k], self.typed, self.decimal)
 
     def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
         """What is put where; ``outputs`` has a number for every record, also for those that are left out."""

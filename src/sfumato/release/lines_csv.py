@@ -42,9 +42,9 @@ class CsvRecords(Records):
 
     typed = False
 
-    def __init__(self, work: BatchRelease, delimiter: str | None = None) -> None:
+    def __init__(self, work: BatchRelease, delimiter: str | None = None, decimal: str = ".") -> None:
         super().__init__(work)
-        self.given = delimiter
+        self.given, self.decimal = delimiter, decimal
 
     def open(self, block: bytes, *, final: bool) -> tuple[bytes, int] | None:
         """The new header and how many bytes the old one had; None if the block ends before it does."""
@@ -68,7 +68,7 @@ class CsvRecords(Records):
         self.wanted = np.array(positions, dtype=np.int64)
         self.place = {name: positions.index(self.names.index(name)) for name in wanted}
         before = self.delimiter.encode() if work.terms.keep else b""
-        self.prepare([before] * len(work.added), lambda value: self._cell(_spelling(value)))
+        self.prepare([before] * len(work.added), lambda value: self._cell(_spelling(value, self.decimal)))
 
     def _cell(self, text: str) -> bytes:
         """A cell as it is written, in quotes where it must be."""
@@ -114,9 +114,11 @@ class CsvRecords(Records):
         return done
 
 
-def _spelling(value: Any) -> str:
+def _spelling(value: Any, decimal: str) -> str:
     """How a CSV file spells an output."""
-    return "" if value is None else repr(value) if isinstance(value, float) else label_spelling(value)
+    if isinstance(value, float):
+        return repr(value).replace(".", decimal)
+    return "" if value is None else label_spelling(value)
 
 
 class _Line(NamedTuple):

@@ -82,8 +82,9 @@ def _judged(work: BatchRelease, terms: Terms) -> BatchRelease:
 
 
 def rehearse_file(
-    source: Path, target: Path, domain: Domain, terms: Terms, *, layer: str | None = None, whole: bool = False
-) -> BatchRelease:
+    source: Path, target: Path, domain: Domain, terms: Terms, *, layer: str | None = None,
+    decimal: str | None = None, whole: bool = False,
+) -> BatchRelease:  # fmt: skip
     """Release the first rows of a file, or all of them, into nothing."""
     kind = common_format(source, target)
     work = rehearsed(domain, terms, whole=whole)
@@ -92,7 +93,7 @@ def rehearse_file(
             for _ in released_layer(source, kind, work, BATCH, layer):
                 pass
         else:
-            release_rows(source, None, kind, work)
+            release_rows(source, None, kind, work, decimal=decimal)
     except _Enough:
         return work
     work.finish()

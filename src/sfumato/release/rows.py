@@ -54,6 +54,7 @@ OUTSIDE = 1e-9
 
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WITH_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
 _LARGEST_TABLE = 2**22  # Entries of the largest table from integers to secrets.
 _MOST_COMPARED = 2_000  # A similar label is looked for among so many.
 _TEXT = ord("t")
@@ -181,11 +182,12 @@ def bad_coordinate(columns: Sequence[str], batch: Sequence[Values], point: Any, 
         if not isfinite(number):
             value = values.value(row)
             policy = "" if _spelled_otherwise(value) else leaves_out()
-            return BadRow(f"{name!r} {no_number(value, values.typed)}", first + row + 1, value, policy)
+            decimal = "." if isinstance(values, TypedValues) else values.decimal
+            return BadRow(f"{name!r} {no_number(value, values.typed, decimal)}", first + row + 1, value, policy)
     return None
 
 
-def no_number(value: Any, typed: bool) -> str:
+def no_number(value: Any, typed: bool, decimal: str = ".") -> str:
     """What is wrong with a value that should be a coordinate, after the name of its column.
 
     Examples
@@ -199,6 +201,10 @@ def no_number(value: Any, typed: bool) -> str:
         return "is missing"
     if typed and isinstance(value, str):
         return f"is the text {shown(value)}: make it a column of numbers first"
+    if decimal == "." and isinstance(value, str) and _WITH_COMMA.fullmatch(value):
+        return f"is {shown(value)}, with a comma: {keyword('decimal', ',')} if it stands before decimals"
+    if decimal == "," and isinstance(value, str) and any(map(str.isdigit, value)):
+        return f"is {shown(value)}, but numbers have decimal commas here: 12,5, -0,75 or 1e3"
     if _spelled_otherwise(value):
         return f"is {shown(value)}, which is not how a number is written here: 12.5, -0.75 or 1e3"
     return f"is {shown(value)}, which is no finite number"

@@ -26,6 +26,7 @@ from sfumato.certify.verify import load
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, keyword, shown
 from sfumato.files import PartialFile, partial_files, place_together, writable
 from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release, tell
+from sfumato.release.decimals import check_decimal
 from sfumato.release.geo_files import DRIVERS, into_part, release_ogr
 from sfumato.release.geometry import refuse_geometry_types
 from sfumato.release.staying import GrownDictionaries, compacted, unordered, unordered_schema
@@ -72,6 +73,8 @@ class Released:
     """What must be said where coordinates were released by a list of secrets, whose promise is about these alone."""
     beyond: int = 0
     """Of the dropped rows, those whose person has others before them."""
+    decimal: str = "."
+    """What stands before the decimals of coordinates, in a CSV file and what was made of it."""
 
     @property
     def rate(self) -> float:
@@ -90,6 +93,7 @@ def release_file(
     batch: int = BATCH,
     overwrite: bool = False,
     delimiter: str | None = None,
+    decimal: str | None = None,
     layer: str | None = None,
     progress: Callable[[Progress], None] | None = None,
     beside: Mapping[Path, bytes] | None = None,
@@ -117,6 +121,9 @@ def release_file(
         is another release.
     delimiter
         Of a CSV file; the one that its header has most of, unless given.
+    decimal
+        ``","`` for coordinates of a CSV file with decimal commas, ``"."`` for points; what its first rows have, unless
+        given. Released coordinates are written alike.
     beside
         Files with their contents that appear together with the target, or not at all.
     layer
@@ -129,6 +136,9 @@ def release_file(
     contents = _contents(beside)
     for path in contents:
         _check_places(old, path, overwrite)
+    decimal = check_decimal(decimal)
+    if decimal is not None and kind != "csv":
+        raise InvalidInput(f"{keyword('decimal')} is for CSV files, and {old.name} is none")
     batch = integer(batch, "batch, a number of rows,", 1, LARGEST_BATCH)
     if isinstance(mechanism, str | PathLike):
         mechanism = load(mechanism)
@@ -144,20 +154,22 @@ def release_file(
             if kind in DRIVERS:
                 parts = _release_ogr(old, part, kind, work, batch, layer, stack, overwrite=overwrite)
             else:
-                release_rows(old, part.temporary, kind, work, batch, delimiter, compression_of(new))
+                release_rows(old, part.temporary, kind, work, batch, delimiter, compression_of(new), decimal)
             part.settle()
         work.finish()
         place_together([*others, *parts, part], overwrite=overwrite)
-    return Released(new, work.rows, work.dropped, work.seconds, work.moved, work.farthest, work.note, work.beyond)
+    return Released(
+        new, work.rows, work.dropped, work.seconds, work.moved, work.farthest, work.note, work.beyond, work.decimal
+    )
 
 
 def release_rows(
     source: Path, target: Path | None, kind: str, work: BatchRelease, batch: int = BATCH, delimiter: str | None = None,
-    compression: Any = None,
+    compression: Any = None, decimal: str | None = None,
 ) -> None:  # fmt: skip
     """Copy the rows of a file of one of our own formats, released, into a file that nobody looks at, or none."""
     if kind in TEXTS:
-        release_text(source, target, kind, work, batch, delimiter, compression)
+        release_text(source, target, kind, work, batch, delimiter, compression, decimal)
     elif kind == "parquet":
         _release_parquet(source, target, work, batch)
     else:

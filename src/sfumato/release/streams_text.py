@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
-from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, worded
+from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, keyword, worded
 from sfumato.release.batches import BatchRelease
 from sfumato.release.crs import WGS84
+from sfumato.release.decimals import decimal_in
 from sfumato.release.geo_json import FeatureRecords, FeatureSink, collection_system, feature_lines
 from sfumato.release.geometry import refuse_coordinate_keys, refuse_geometry_text, refuse_told, watched
 from sfumato.release.layouts import PointLayout
@@ -22,7 +23,7 @@ from sfumato.release.lines import Bytes, Records, Scanned, blanked, edited
 from sfumato.release.lines_csv import CsvRecords
 from sfumato.release.lines_json import JsonRecords
 from sfumato.release.lines_without import without_keys
-from sfumato.release.places import Geometry
+from sfumato.release.places import Geometry, Position
 from sfumato.release.rows import BadRow
 from sfumato.release.terms import Terms
 
@@ -112,13 +113,33 @@ def _sound(source: Path, batches: Iterator[Any]) -> Iterator[Any]:
         yield batch
 
 
-def _records(source: Path, kind: str, work: BatchRelease, delimiter: str | None, members: Any) -> Records:
+def file_decimal(source: Path, columns: Sequence[str], delimiter: str | None = None) -> str:
+    """What stands before the decimals in columns of a CSV file, by its first rows."""
+    block, final = next(file_blocks(source))
+    return decimal_in(block, delimiter_of(source, delimiter), columns, final=final)
+
+
+def _decimal(source: Path, work: BatchRelease, delimiter: str | None, given: str | None) -> str:
+    """The same for the coordinates of a release; labels are spelled in one way."""
+    column = work.terms.column
+    numbers = work.secrets.about_points or isinstance(column, Position)
+    if not numbers or isinstance(column, Geometry):
+        if given == ",":
+            raise InvalidInput(f"{keyword('decimal')} is for columns of coordinates")
+        return "."
+    return given or file_decimal(source, work.taken, delimiter)
+
+
+def _records(
+    source: Path, kind: str, work: BatchRelease, delimiter: str | None, decimal: str | None, members: Any
+) -> Records:
     """What finds and replaces the cells; ``members`` are those of a collection of GeoJSON, once it is open."""
     points = isinstance(work.terms.column, Geometry)
     if kind == "csv":
         if points:
             work.read(PointLayout(work.taken[0], form="wkt"))
-        return CsvRecords(work, delimiter_of(source, delimiter))
+        work.decimal = _decimal(source, work, delimiter, decimal)
+        return CsvRecords(work, delimiter_of(source, delimiter), work.decimal)
     if not points:
         return JsonRecords(work)
     system = collection_system(members[0]) if members else WGS84
@@ -145,7 +166,7 @@ def sink_of(target: Path | None) -> Any:
 
 def release_text(
     source: Path, target: Path | None, kind: str, work: BatchRelease, batch: int, delimiter: str | None,
-    compression: Any,
+    compression: Any, decimal: str | None = None,
 ) -> None:  # fmt: skip
     """Copy a file of text with cells replaced."""
     collection = kind == "geojson"
@@ -162,7 +183,7 @@ def release_text(
             blocks = _without(source, blocks, work.terms)
         blocks = reading(source, "text", blocks)
         first = next(blocks)  # with which a collection says its members
-        records: Records = named(source, _records, source, kind, work, delimiter, members)
+        records: Records = named(source, _records, source, kind, work, delimiter, decimal, members)
 
         def opened(block: bytes, final: bool) -> int | None:
             header = named(source, records.open, block, final=final)
