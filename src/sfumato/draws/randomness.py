@@ -218,8 +218,9 @@ class KeyedBits:
     """Words that are a function of a key, a context and the row id: a deterministic :class:`Stream`.
 
     Block j of a row is AES-256 of its 128-bit id under the key BLAKE2b(key; context, j), and its halves are the words
-    2j and 2j + 1. Two different ids never share a block; whoever does not know the key cannot tell the words from
-    fresh ones.
+    2j and 2j + 1. Two different ids never share a block. Whoever does not know the key, 32 random bytes, cannot tell
+    the words of different ids from fresh ones, unless AES-256 or BLAKE2b is broken or there are near to 2^64 ids: the
+    advantage is written out in the theory of sampling.
 
     Parameters
     ----------
