@@ -173,7 +173,7 @@ def test_it_is_released_here_and_elsewhere(name: str, tmp_path: Path) -> None:
     text = ["id\ts", *(f"{i}\t{','.join(map(str, s)) if isinstance(s, tuple) else s}" for i, s in enumerate(secrets))]
     (tmp_path / "in.tsv").write_text("\n".join(text) + "\n")
     ledger = Ledger(tmp_path / "spent.ledger", limit=100, delta=1)
-    terms = Terms("s", key=KEY, row_id="id", ledger=ledger, dataset="d")
+    terms = Terms("s", key=KEY, row_id="id", ledger=ledger, dataset="d", times=1)
     done = sf.release_file(mechanism, tmp_path / "in.tsv", tmp_path / "out.tsv", terms)
     assert done.rows == len(secrets) and ledger.entries()[-1].rows == len(secrets)
     typed = few_secrets(mechanism)
