@@ -28,6 +28,8 @@ export interface Verdict {
   implied?: number;
   /** Pairs of secrets about which nothing is promised. */
   open?: number;
+  /** Checked pairs that are so far apart that the promise rules out zeros alone. */
+  loose?: number;
   events?: number;
   cells?: number;
   comparisons?: number;

@@ -17,12 +17,18 @@ const REMEMBERED = 1 << 16;
 export const quotedLabel = (label) => quoted(labelText(label));
 
 /** Distances of the file by position, null for what is infinitely far; each is looked at once. */
-export function distancesOf({ metric, sections, secrets }) {
+export function distancesOf(file) {
+  const { metric, sections, secrets } = file;
   const values = metric.source === "places" ? placeDistances(metric, sections.places, secrets.length)
     : sections.distances;
   const { form, source } = metric;
+  let span = null;
   for (let i = 0; i < values.length; i++) {
     const v = values[i];
+    if (v < (form === "float" ? Infinity : UNBOUNDED)) {
+      const [low, high] = span ?? [v, v];
+      span = [v < low ? v : low, v > high ? v : high];
+    }
     if (form === "float") {
       demand(v >= 0 && (v > 0 || source === "edges"), "a distance is no positive number");
     } else if (v !== UNBOUNDED) {
@@ -30,6 +36,7 @@ export function distancesOf({ metric, sections, secrets }) {
       demand(v > 0n || source === "edges", "a distance is 0");
     }
   }
+  file.span = span;
   return form === "float" ? (i) => (values[i] === Infinity ? null : values[i])
     : (i) => (values[i] === UNBOUNDED ? null : values[i]);
 }
@@ -126,6 +133,7 @@ export function checkRows(file) {
   // No weight exceeds the total, since rows have that sum.
   const comparer = new Comparer(n, m, weights.read, total >> 66n > 0n);
   const factors = new Map();
+  let loose = 0;
   const compare = (x, z, value) => {
     demand(file.promise.kind === "rows", "a promise about events alone has finite distances");
     let factor = factors.get(value);
@@ -133,6 +141,7 @@ export function checkRows(file) {
       if (factors.size > REMEMBERED) factors.clear();
       factors.set(value, (factor = factorBelow(file.promise, file.metric, value, total)));
     }
+    if (factor[0] >= factor[1] * total) loose++;
     for (const [upper, lower] of [[x, z], [z, x]]) {
       const y = comparer.firstAbove(upper, lower, ...factor);
       if (y >= 0) throw violation(file, weights, upper, lower, y, factor);
@@ -146,7 +155,7 @@ export function checkRows(file) {
   let open = (n * (n - 1)) / 2;
   for (const size of sizes.values()) open -= (size * (size - 1)) / 2;
   const events = checkEvents(file, weights);
-  return { pairs: pairs.length, implied, open, comparisons: 2 * pairs.length * m, events };
+  return { pairs: pairs.length, implied, open, loose, comparisons: 2 * pairs.length * m, events };
 }
 
 function violation(file, weights, x, z, y, [p, q]) {

@@ -1,6 +1,6 @@
 // Promises and proofs in words, for people, who must not be told more than was proved.
 
-import { bitLength, divided } from "./numbers.mjs";
+import { bitLength, divided, whole } from "./numbers.mjs";
 import { quoted } from "./text.mjs";
 
 /** Six digits or more of a number, rounded to the side on which what is said of it stays true. */
@@ -15,6 +15,16 @@ export function rounded({ n, d }, up = true) {
 function amountText({ promise, unit }) {
   const each = unit ? `per ${quoted(unit)}` : "per unit of distance";
   return promise.epsilon ? `epsilon = ${promise.epsilon} ${each}` : `alpha = ${promise.alpha} ${each}`;
+}
+
+/** How far apart the secrets are, and for how many pairs that is so far that next to nothing is left of the promise. */
+function distancesInWords({ metric: { form, unit }, span, unit: name }, { loose, pairs }) {
+  if (!span) return [];
+  const [low, high] = span.map((v) => (form === "rational" ? unit.times(whole(v))
+    : form === "root" ? Math.sqrt(Number(v)) * unit.about : v));
+  const found = [`Distances are ${low} to ${high}${name && ` ${quoted(name)}`}.`];
+  if (loose) found.push(`Of ${pairs} checked pairs ${loose} are so far apart that only zeros are ruled out.`);
+  return found;
 }
 
 const onlyEvents = (file) => file.promise.kind === "events";
@@ -38,6 +48,7 @@ export function promiseInWords(file) {
     sentences.push(`${before}${lead} is at most ${growth} times as likely for one as for the other of ${who} that are `
       + `d${unit} apart: about ${Number(factor.toPrecision(3))} times at a distance of 1${unit}.`);
     if (proof?.open) sentences.push(`Nothing is promised about ${proof.open} pairs of secrets that no distances join.`);
+    if (!file.box && proof) sentences.push(...distancesInWords(file, proof));
     if (!file.box) sentences.push("The promise is about these secrets, not about points between them.");
   }
   for (const { factor, epsilon, delta, pairs } of file.events ?? []) {
@@ -70,6 +81,7 @@ export function reportLines(file, found) {
     }
   } else {
     const size = `${file.secrets.length} secrets and ${file.outputs.length} outputs`;
+    lines.push(...distancesInWords(file, found).map((text) => `  ${text}`));
     lines.push(`  ${size}; about these secrets, not points between`);
     lines.push(`  ${found.pairs} pairs checked, ${found.implied} implied, ${found.open} open`);
     for (const { factor, epsilon, delta, pairs } of file.events) {

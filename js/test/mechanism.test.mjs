@@ -97,10 +97,23 @@ test("remap, posterior, promise and places", () => {
   assert.equal(box.posterior(0, { points: [0, 1] }).length, 2);
 });
 
+test("distances are told, and pairs about which next to nothing is promised", () => {
+  const told = (name) => {
+    const mechanism = load(vector(name));
+    return [verify(mechanism).report.slice(1, 3).join("\n"), mechanism.promise];
+  };
+  for (const words of told("rows-loose")) {
+    assert.match(words, /Distances are 1 to 2305843009213693951\./);
+    assert.match(words, /Of 3 checked pairs 2 are so far apart that only zeros are ruled out\./);
+  }
+  for (const words of told("edges")) assert.match(words, /Distances are 1 to 1\./);
+  for (const words of told("rows-root")) assert.match(words, /Distances are 1.414213562373095\d to/);
+});
+
 test("numbers in reports are rounded so that what is said stays true", () => {
   const third = (claims) => Object.assign(claims, { loss: "2000002/3", bound: "1000001/3000000" });
   const { claims } = load(rewritten("bound", (header) => third(header.claims))).file;
-  const nothing = { secrets: [], outputs: [], events: [], promise: {}, proof: { pairs: 1 } };
+  const nothing = { secrets: [], outputs: [], events: [], promise: {}, metric: {}, span: null };
   const lines = reportLines({ ...nothing, claims }, { pairs: 1, implied: 0, open: 0 }).join("\n");
   assert.match(lines, /at most 666667.4$/m);
   assert.match(lines, /no mechanism of this promise goes below 0.3333336$/m);

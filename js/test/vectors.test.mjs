@@ -34,7 +34,7 @@ for (const [kind, module] of [["sources", sources], ["module", bundled]]) {
     for (const [name, { answer: owed, proves }] of answers) {
       const found = answer(module, new Uint8Array(read(`${name}.sfm`)));
       assert.equal(found.outcome, owed, `${name}: ${found.reason}`);
-      for (const count of ["pairs", "implied", "open"]) {
+      for (const count of ["pairs", "implied", "open", "loose"]) {
         if (proves?.[count] !== undefined && !proves.cells) assert.equal(found[count], proves[count], `${name}: ${count}`);
       }
     }

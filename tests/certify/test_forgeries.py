@@ -311,11 +311,47 @@ def test_a_promise_about_events_alone_has_no_distances(tmp_path: Path) -> None:
     assert {said(packed(header, sections_of(far)), path, checker) for checker in CHECKERS} == {"PROVED"}
 
 
-def test_the_unit_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_unit_is_quoted_and_promises_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     header = header_of(HALF)
+    header["space"]["unit"] = "nautical miles"
+    text = words_of(packed(header, sections_of(HALF)), tmp_path / "m.sfm", capsys)
+    assert "per 'nautical miles'\n" in text
     header["space"]["unit"] = "km, and for all coordinates of the plane, with epsilon = 1/100"
     text = words_of(packed(header, sections_of(HALF)), tmp_path / "m.sfm", capsys)
-    assert "per 'km, and for all coordinates of the plane, with epsilon = 1/100'\n" in text
+    assert "is no unit" in text and "PROVED" not in text
+
+
+@pytest.mark.parametrize(
+    ("space", "told", "loose"),
+    [
+        (
+            sf.FiniteSpace([0, 1], [[0, 2**61 - 1], [2**61 - 1, 0]], "km"),
+            "distances are all 2305843009213693951 'km'",
+            1,
+        ),
+        (sf.line(4, step="1/2", unit="km"), "lengths of edges are all 0.5 'km'", 0),
+        (sf.grid(2, 2), "distances are 1 to 1.4142135623730951", 0),
+        (
+            sf.FiniteSpace([0, 1, 2], [[0, 0.5, 9e9], [0.5, 0, 9e9], [9e9, 9e9, 0]]),
+            "distances are 0.5 to 9000000000",
+            2,
+        ),
+        (sf.graph([("a", "b"), ("b", "c")]), "lengths of edges are all 1", 0),
+    ],
+)
+def test_distances_are_told_and_those_that_promise_nothing(
+    space: sf.FiniteSpace, told: str, loose: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two rows that are far enough apart may be anything, whatever the epsilon is."""
+    made = sf.prove([[1, 2]] * len(space), sf.PrivacyType(space, epsilon="1/1000"))
+    sf.save(made, tmp_path / "m.sfm")
+    assert kernel.main([str(tmp_path / "m.sfm")]) == 0
+    text = capsys.readouterr().out
+    assert f"{told}\n" in text
+    assert ("nothing is promised about them but zeros in the same places" in text) == bool(loose)
+    proofs = [sf.verify(made, checker=checker).witness for checker in ("kernel", "twin")]
+    assert [proof.loose for proof in proofs] == [loose, loose]
+    assert proofs[0].span == proofs[1].span
 
 
 def test_messages_never_show_two_different_numbers_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,7 @@ def proves(data: bytes) -> dict[str, Any]:
     told = {"promise": promise["kind"], "claim": claims.get("kind"), "sha256": digest}
     told |= {name: str(promise[name]) for name in ("epsilon", "alpha", "rate") if promise.get(name) is not None}
     told |= {name: str(proved[name]) for name in ("loss", "bound") if name in proved}
-    counts = ("secrets", "outputs", "pairs", "implied", "open", "events", "cells", "comparisons")
+    counts = ("secrets", "outputs", "pairs", "implied", "open", "loose", "events", "cells", "comparisons")
     return told | {name: proved[name] for name in counts if name in proved}
 
 

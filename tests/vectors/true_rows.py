@@ -101,6 +101,9 @@ def words() -> True_:
             "labels are texts, numbers, fractions, null"),
         "labels-lists": (four.saying(secrets=LABELS[2], outputs=[10**400, 0.1, "0.1", {"fraction": "1/10"}]),
                          "0.1 as a double is not 1/10"),
+        "rows-loose": (
+            rows([[3, 1, 0], [1, 3, 0], [2, 2, 0]], [2**61 - 1, 2**61 - 1, 1], {"epsilon": "1"}),
+            "two pairs are so far apart that only a zero could break their promise"),
         "space-and-provenance": (
             PAIR.saying(space={"name": "a vector", "unit": "km"}, claims={}, events=[], provenance={"by": [1.5, {}]}),
             "what may be left out is there"),

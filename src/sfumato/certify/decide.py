@@ -66,6 +66,7 @@ def decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, chec
     proof = Proof(
         "compiled twin" if use_twin else "kernel", proved["pairs"], proved["implied"], proved["comparisons"], digest,
         proved.get("loss"), proved.get("bound"), proved.get("events", 0), proved["open"], proved.get("cells", 0),
+        proved.get("loose", 0), proved.get("span"),
     )  # fmt: skip
     if not proof.pairs and not proof.events and proof.open:
         return holds(f"nothing is promised: no two secrets have a finite distance; {proof}", proof)

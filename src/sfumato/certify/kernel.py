@@ -419,17 +419,30 @@ def check_pairs(header: Terms, sections: Sections) -> Terms:
     for start in range(0, m, at_once):
         stop = min(start + at_once, m)
         packed = Packed((row(x, start, stop) for x in range(n)), field, stop - start)
-        counted, pairs, joined = {"implied": 0}, 0, Joined(n)
+        counted, pairs, loose, joined = {"implied": 0}, 0, 0, Joined(n)
         for x, z, value in pairs_to_check(header, sections, n, counted):
             p, q = factors(value)
             pairs += 1
+            loose += p >= total * q
             joined.join(x, z)
             for upper, lower in ((x, z), (z, x)):
                 if not packed.respects(upper, lower, p, q):
                     raise violation(header, row, upper, lower, p, q)
     if pairs and promise["kind"] == "events":
         raise Unreadable("the promise is about events alone, and two secrets have a distance all the same")
-    return {"pairs": pairs, **counted, "comparisons": 2 * m * pairs, "open": joined.apart()}
+    found = {"pairs": pairs, **counted, "comparisons": 2 * m * pairs, "open": joined.apart(), "loose": loose}
+    values, far = words(sections["distances"], "d"), math.inf
+    if metric["form"] != "float":
+        values, far = unsigned(sections["distances"], 8), UNBOUNDED
+    ends = [end((v for v in values if v != far), default=None) for end in (min, max)]
+    return found | {"span": None if ends[0] is None else span(metric, *ends)}
+
+
+def span(metric: Terms, least: Any, largest: Any) -> tuple[Fraction, Fraction]:
+    """The least and the largest distance of those that are listed, for people: roots are cut off."""
+    if metric["form"] == "root":
+        least, largest = (Fraction(root(v << 128, False), 1 << 64) for v in (least, largest))
+    return Fraction(least) * metric["unit"], Fraction(largest) * metric["unit"]
 
 
 def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -2646,6 +2659,8 @@ def report(header: Terms, proved: Terms, digest: str) -> list[str]:
         f"  {sizes[2]} checked in integers, {proved['implied']} implied by a checked chain",
         "  the promise is about these secrets, not about points between them",
     ]
+    if proved["span"]:
+        lines[1:1] = report_of_distances(header, proved)
     if unpromised:
         what = "no ratio is bounded between" if header["events"] else "nothing is promised about"
         lines.append(f"  {what} the secrets of {unpromised} pairs, of {n * (n - 1) // 2}")
@@ -2664,6 +2679,20 @@ def report(header: Terms, proved: Terms, digest: str) -> list[str]:
         kept = ", keeping the limits," if claims["ceilings"] else ""
         lines.append(f"  no mechanism with this promise{kept} has less than {shown(proved['bound'])}")
     return [*lines, f"  sha256 {digest}"]
+
+
+def report_of_distances(header: Terms, proved: Terms) -> list[str]:
+    """How far apart the secrets are, and for how many pairs that is so far that nothing is left of the promise."""
+    (least, largest), unit, total = proved["span"], header["space"]["unit"], shown(proved["total"])
+    what = "lengths of edges" if header["metric"]["source"] == "edges" else "distances"
+    ends = f"all {shown(least)}" if least == largest else "{} to {}".format(*apart(least, largest))
+    lines = [f"  {what} are {ends}{f' {named(unit)}' if unit else ''}"]
+    if proved["loose"]:
+        which = (
+            f"of {proved['pairs']} checked pairs {proved['loose']} allow a factor of {total} or more, a row's whole sum"
+        )
+        lines.append(f"  {which}: nothing is promised about them but zeros in the same places")
+    return lines
 
 
 def report_of_shares(claims: Terms, proved: Terms) -> list[str]:

@@ -131,7 +131,9 @@ class SharesClaim:
 class Proof:
     """What a checker has verified: by whom, how many pairs and comparisons, which claims, and ``events`` of how many
     ordered pairs. ``open`` is the number of pairs of secrets that no chain of finite distances joins, so that no ratio
-    is bounded between them. Where the promise is about all points of a box there are no pairs but ``cells``.
+    is bounded between them, ``loose`` that of checked pairs that allow a factor of the whole total, which rules out
+    zeros alone, ``span`` the least and the largest distance that is listed. Where the promise is about all points of a
+    box there are no pairs but ``cells``.
     """
 
     checker: str
@@ -144,6 +146,8 @@ class Proof:
     events: int = 0
     open: int = 0
     cells: int = 0
+    loose: int = 0
+    span: tuple[Fraction, Fraction] | None = None
 
     def __str__(self) -> str:
         if self.cells:
@@ -152,10 +156,11 @@ class Proof:
                 f"{self.checker}, sha256 {self.digest[:16]}…"
             )
         about_events = f"all events of {self.events} ordered pairs, " if self.events else ""
+        about_loose = f"{self.loose} of them with a factor that rules zeros out alone, " if self.loose else ""
         about_open = f"no ratio is bounded for {self.open} pairs, " if self.open else ""
         return (
             f"{about_events}{self.pairs} pairs and {self.comparisons} comparisons in integers by the {self.checker}, "
-            f"{self.implied} pairs implied, {about_open}sha256 {self.digest[:16]}…"
+            f"{self.implied} pairs implied, {about_loose}{about_open}sha256 {self.digest[:16]}…"
         )
 
 

@@ -7,6 +7,7 @@ beside is checked in :mod:`sfumato.certify.twin_claims`.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     # a sum that is too large may wrap around at 2^64 to the right one, and is then too large in floats as well
     if (weights.sum(axis=1) != total).any() or (weights.sum(axis=1, dtype=np.float64) > 2.0**63).any():
         kernel.check_sums(header, sections)  # which names the row
-    first, second, values, implied = _pairs(header, sections, n)
+    first, second, values, implied, span = _pairs(header, sections, n)
     p, q = factors_below(header["promise"], header["metric"], values, total)
 
     def scan(start: int, stop: int) -> int:
@@ -80,13 +81,14 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     if len(first) and header["promise"]["kind"] == "events":
         raise kernel.Unreadable("the promise is about events alone, and two secrets have a distance all the same")
     return {"secrets": n, "outputs": m, "total": total, "pairs": len(first), "implied": implied,
-            "comparisons": 2 * m * len(first), "open": open_pairs(n, first, second)}  # fmt: skip
+            "comparisons": 2 * m * len(first), "open": open_pairs(n, first, second),
+            "loose": int((p // q >= total).sum()), "span": span}  # fmt: skip
 
 
 def _pairs(
     header: dict[str, Any], sections: dict[str, bytes], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], int]:
-    """Pairs to check and their distances, after checking the chains of implied ones."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], int, tuple[Fraction, Fraction] | None]:
+    """Pairs to check and their distances, after checking the chains of implied ones, and the span of all of these."""
     form = Form(header["metric"]["form"])
     values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
     unbounded = np.isinf(values) if form is Form.FLOAT else values == np.uint64(kernel.UNBOUNDED)
@@ -102,7 +104,9 @@ def _pairs(
         implied = (via != kernel.NOWHERE) & ~unbounded
         _check_chains(form, values, via, implied, n)
     keep = ~implied & ~unbounded
-    return first[keep], second[keep], values[keep], int(implied.sum())
+    finite = values[~unbounded]
+    span = kernel.span(header["metric"], finite.min().item(), finite.max().item()) if finite.size else None
+    return first[keep], second[keep], values[keep], int(implied.sum()), span
 
 
 def edges_of(sections: dict[str, bytes], n: int) -> NDArray[np.int64]:

@@ -56,9 +56,18 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
         return record | {"reason": verdict.reason, "text": f"REFUTED: {verdict.reason}"}
     proof = verdict.witness
     claims = {name: getattr(proof, name) for name in ("loss", "bound") if getattr(proof, name) is not None}
-    counts = {name: getattr(proof, name) for name in ("pairs", "implied", "open")}
+    counts = {name: getattr(proof, name) for name in ("pairs", "implied", "open", "loose")}
     if proof.cells:
         counts |= {"cells": proof.cells, "comparisons": proof.comparisons}
-    proved = {"secrets": rows, "outputs": record["outputs"], "total": header["total"], **counts, **claims}
+    proved = {
+        "secrets": rows,
+        "outputs": record["outputs"],
+        "total": header["total"],
+        **counts,
+        **claims,
+        "span": proof.span,
+    }
     record |= {name: float(value) for name, value in claims.items()} | {"checker": proof.checker, **counts}
+    if proof.span is not None:
+        record["distances"] = [kernel.shown(end) for end in proof.span]
     return record | {"text": "\n".join([*kernel.report(header, proved, digest), f"  by the {proof.checker}"])}
