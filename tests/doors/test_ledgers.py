@@ -14,6 +14,7 @@ from sfumato.certify.charge import Charge
 from sfumato.cli.main import app
 from sfumato.errors import BudgetExceeded, InvalidInput
 from sfumato.release.ledger import Ledger
+from shell import sfumato
 
 runner = CliRunner()
 KM = sf.geometric(sf.PrivacyType(sf.line(3, unit="km"), alpha="1/2"))
@@ -124,3 +125,17 @@ def test_mistakes(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput):
         runner.invoke(app, ["ledger", *words], catch_exceptions=False)
+
+
+def test_a_new_name_says_which_names_there_are(file: Path, tmp_path: Path) -> None:
+    source, mechanism = tmp_path / "people.csv", tmp_path / "km.sfm"
+    source.write_text("home\n0\n1\n")
+    sf.save(KM, mechanism)
+    words = ["release", *map(str, (mechanism, source, tmp_path / "out.csv")), "--column", "home", "--ledger", str(file)]
+    done = sfumato(*words, "--dataset", "tripz")
+    assert (done.returncode, done.stderr) == (0, f"sfumato: 'tripz' is new in {file}, which has 'trips', 'other'\n")
+    done = sfumato(*words, "--dataset", "Trips", "--overwrite")
+    assert done.returncode == 2 and "the dataset 'Trips' looks like 'trips', which the ledger has" in done.stderr
+    assert sfumato(*words, "--dataset", "tripz", "--overwrite").stderr == ""
+    shown = sfumato("ledger", "show", str(file), "--dataset", "people")
+    assert shown.returncode == 2 and "no dataset 'people': there are 'trips'" in shown.stderr

@@ -122,6 +122,8 @@ def test_a_ledger_from_the_command_line(folder: Path) -> None:
     assert status == 3 and shown.startswith("sfumato: ") and not (folder / "two.csv").exists()
     status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger",
                               "--dataset", "other", "--json")  # fmt: skip
+    new, shown = shown.splitlines()  # the first of them to stderr
+    assert new.startswith("sfumato: 'other' is new in ") and new.endswith(", which has 'people'")
     assert status == 0 and json.loads(shown)["dataset"] == "other"
     _, _, error = inside(*arguments, folder / "no.csv", "--column", "home", "--ledger", folder / "none.ledger",
                          "--dataset", "people")  # fmt: skip

@@ -103,7 +103,7 @@ def hide(
     All files appear, or none. Ctrl-C while a mechanism is looked for goes on with the best one so far, proved like any
     other; a second one stops, and nothing is written.
     """
-    account = None if ledger is None else opened(ledger)
+    account = None if ledger is None else opened(ledger, dataset)
     given: dict[str, Any] = {
         "epsilon": epsilon, "error": error, "box": box, "box_epsilon": box_epsilon, "cell": cell, "prior": prior,
         "prior_epsilon": prior_epsilon, "prior_column": prior_column, "h3": h3, "areas": areas, "lat": lat, "lon": lon,

@@ -11,7 +11,7 @@ import typer
 
 from sfumato.cli.commands import Command, Group
 from sfumato.cli.options import AsJson, answer, answers, promise_from_texts
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, few, shown
 from sfumato.numbers import float_above
 from sfumato.release.ledger import Ledger
 from sfumato.release.ledger_values import BudgetLimit, Entry, SpentPart
@@ -30,6 +30,9 @@ def show(
 ) -> None:
     """What was spent of each column, in which metric, and what is left; the file is checked on the way."""
     ledger = Ledger(file, create=False)
+    known = ledger.datasets()
+    if dataset is not None and known and dataset not in known:
+        raise InvalidInput(f"--dataset: {file} has no dataset {shown(dataset)}: there are {few(list(known))}")
     limits = [limit for limit in ledger.limits() if dataset in (None, limit.dataset) or limit.dataset is None]
     columns = [where for where in ledger.columns() if dataset in (None, where[0])]
     listed = [entry for entry in ledger.entries() if dataset in (None, entry.dataset)] if entries else []
@@ -69,11 +72,15 @@ def limit(
     answer(_limit_record(limited), [str(limited)], as_json)
 
 
-def opened(ledger: Path) -> Ledger:
-    """A ledger to charge, which must be there."""
+def opened(ledger: Path, dataset: str | None = None) -> Ledger:
+    """A ledger to charge, which must be there; a dataset that is new in it is announced with those that are not."""
     if not ledger.exists():
         raise InvalidInput(f"there is no ledger {ledger}: `sfumato ledger limit {ledger} --epsilon …` creates it")
-    return Ledger(ledger, create=False)
+    account = Ledger(ledger, create=False)
+    known = account.datasets()
+    if dataset is not None and known and dataset not in known:
+        typer.echo(f"sfumato: {shown(dataset)} is new in {ledger}, which has {few(list(known))}", err=True)
+    return account
 
 
 def _limit_record(limit: BudgetLimit) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def release(
     The whole file appears or none. Without a key the noise is fresh: release once, and use the result.
     """
     wanted = _columns(column, (lat, lon), (x, y, z), _points(geometry, drop_z, beside or []))
-    account = None if ledger is None else opened(ledger)
+    account = None if ledger is None else opened(ledger, dataset)
     proved = load(mechanism)
     with plain_interrupts(), line() as say:
         done = release_file(

@@ -52,6 +52,7 @@ from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch, advice, shown
 from sfumato.numbers import Number
 from sfumato.release import ledger_arguments as arguments
 from sfumato.release import ledger_store as store
+from sfumato.release.ledger_names import refuse_alike
 from sfumato.release.ledger_values import BudgetLimit, Entry, Spent, SpentPart, scope_words
 
 _COLUMN_SEPARATOR = ", "  # It stands between the names of columns that are one secret.
@@ -169,7 +170,8 @@ class Ledger:
         InvalidInput
             If a key is used for another dataset, or for other data: rows with the same id would get the same noise on
             another secret, and two such answers tell more than the sum of their promises. If the column was released
-            in another metric or unit before.
+            in another metric or unit before. If a name is new and looks like one that is there: ``People`` beside
+            ``people`` would begin with nothing spent.
         """
         request = arguments.charge_fields(dataset, column, scope, rows, key, data, token, note)
         charge = charge_of(mechanism)
@@ -179,6 +181,7 @@ class Ledger:
             known = _by_token(connection, token)
             if known is not None:
                 return _same(known, request)
+            _refuse_alike(connection, request["dataset"], _names(request["column"]), request["scope"])
             _refuse_shared_noise(connection, request)
             _refuse_other_metric(connection, request)
             request["charged"] = max(0, request["times"] - _given_before(connection, request))
@@ -195,6 +198,7 @@ class Ledger:
         """
         name, columns = arguments.name(dataset, "dataset"), arguments.column_names(column)
         with store.reading(self.path) as connection:
+            _refuse_alike(connection, name, columns or ())
             return _spent(connection, name, columns)
 
     def entries(self) -> tuple[Entry, ...]:
@@ -230,8 +234,15 @@ class Ledger:
             raise InvalidInput("a limit on columns needs the dataset they belong to")
         row = arguments.limit_fields(dataset, columns, promise, arguments.delta_text(delta), unit)
         with store.writing(self.path) as connection:
+            if row["dataset"] is not None and promise is not None:
+                _refuse_alike(connection, row["dataset"], columns or ())
             store.append(connection, "limits", store.LIMIT_FIELDS, row)
         return _as_limit(row)
+
+    def datasets(self) -> tuple[str, ...]:
+        """The names of all datasets that were released from or have a limit."""
+        with store.reading(self.path) as connection:
+            return _datasets(connection)
 
     def columns(self) -> tuple[tuple[str, str], ...]:
         """Every dataset and column of which something was released."""
@@ -254,6 +265,7 @@ class Ledger:
         where = arguments.name(dataset, "dataset"), arguments.name(column, "column")
         rooms = []
         with store.reading(self.path) as connection:
+            _refuse_alike(connection, where[0], _names(where[1]))
             for limit, covered in _covering(connection, *where):
                 spent = _spent(connection, where[0], covered)
                 if limit.amount is not None:
@@ -286,6 +298,26 @@ def _same(known: Entry, request: dict[str, Any]) -> Entry:
             f"{', '.join(differing)} differ"
         )
     return known
+
+
+def _datasets(connection: sqlite3.Connection) -> tuple[str, ...]:
+    rows = connection.execute(
+        "SELECT dataset, 0 AS later, MIN(id) FROM entries GROUP BY dataset UNION ALL "
+        "SELECT dataset, 1, MIN(id) FROM limits WHERE dataset IS NOT NULL GROUP BY dataset ORDER BY 2, 3"
+    )
+    return tuple(dict.fromkeys(row[0] for row in rows))
+
+
+def _refuse_alike(connection: sqlite3.Connection, dataset: str, columns: Iterable[str], scope: str = "") -> None:
+    """Raise for names that would begin a new account because they differ in what nobody sees."""
+    refuse_alike(dataset, _datasets(connection), "dataset")
+    said = connection.execute('SELECT DISTINCT "column", scope FROM entries WHERE dataset = ?', [dataset]).fetchall()
+    limited = [limit.columns or () for limit in _limits(connection) if limit.dataset == dataset]
+    known = [name for row in said for name in _names(row["column"])] + [name for some in limited for name in some]
+    for name in columns:
+        refuse_alike(name, [name for other in known for name in _names(other)], "column")
+    if scope:
+        refuse_alike(scope, [row["scope"] for row in said if row["scope"]], "scope")
 
 
 def _refuse_shared_noise(connection: sqlite3.Connection, request: dict[str, Any]) -> None:
