@@ -193,7 +193,7 @@ def test_a_sampler_is_released_and_charged(tmp_path: Path) -> None:
 )
 def test_every_kind_is_released_under_a_key_once(tmp_path: Path, kind: str, secrets: list[Any]) -> None:
     mechanism, ledger = DRAWS[kind](), Ledger(tmp_path / "x.ledger")
-    terms: dict[str, Any] = {"key": KEY, "row_id": "id", "ledger": ledger, "dataset": "d"}
+    terms: dict[str, Any] = {"key": KEY, "row_id": "id", "ledger": ledger, "dataset": "d", "times": 1}
     table = pa.table({"id": [1, 2], "s": secrets})
     assert release_table(mechanism, table, "s", **terms) == release_table(
         sampler(mechanism), table.slice(0), "s", **terms
