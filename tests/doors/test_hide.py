@@ -113,6 +113,16 @@ def test_decimal_commas_are_found_said_and_written(folder: Path) -> None:
     assert "20 of 20 rows would be left out" in refused.stderr and "--decimal , if it stands" in refused.stderr
 
 
+def test_columns_of_names_are_told_to_be_looked_up(folder: Path) -> None:
+    rows = (folder / "trips.csv").read_text().splitlines()
+    named = [f"{row},{42_000_000 + k if k else 'osm_id'}" for k, row in enumerate(rows)]
+    (folder / "trips.csv").write_text("\n".join([*named, ""]))
+    done = hide("--hide", "1 km", *QUICK)
+    assert "Columns that stay as they are: id, osm_id." in done.stdout
+    assert "No value occurs twice in the first rows of osm_id: such values are names" in done.stdout
+    assert "--drop leaves columns out" in done.stdout
+
+
 def test_a_bit_outside_is_no_distance(folder: Path) -> None:
     far = hiding.release_file
 

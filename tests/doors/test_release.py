@@ -74,6 +74,21 @@ def test_a_file_is_released(folder: Path) -> None:
     assert (folder / "out.csv").read_text().splitlines() == lines
 
 
+def test_a_column_that_tells_places_goes_or_stays_by_name(tmp_path: Path) -> None:
+    response = sf.random_response(sf.PrivacyType(sf.geo([(40.70, -74.02), (40.72, -74.00)]), epsilon=1))
+    sf.save(response, tmp_path / "m.sfm")
+    (tmp_path / "in.csv").write_text("note,lat,lon\n,40.71,-74.01\ngeo:40.71;-74.01,40.71,-74.01\n")
+    release = ("release", tmp_path / "m.sfm", tmp_path / "in.csv", tmp_path / "out.csv", "--lat", "lat", "--lon", "lon",
+               "--within", "50 km", "--overwrite")  # fmt: skip
+    status, _, error = inside(*release)
+    assert status != 0 and "the column 'note' tells places where the released ones lie" in str(error)
+    assert not (tmp_path / "out.csv").exists()
+    assert inside(*release, "--drop", "note")[0] == 0
+    assert (tmp_path / "out.csv").read_text().startswith("lat,lon\n")
+    assert inside(*release, "--stay", "note")[0] == 0
+    assert (tmp_path / "out.csv").read_text().splitlines()[2].startswith("geo:40.71;-74.01,")
+
+
 def test_a_refuted_mechanism_exits_3(folder: Path) -> None:
     privacy = sf.PrivacyType(sf.discrete(["a", "b", "c"]), alpha="1/2")
     leaky = certificate(privacy, ("a", "b", "c"), np.array([[3, 1, 1], [1, 3, 1], [1, 1, 3]]), 5)

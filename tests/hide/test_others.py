@@ -18,7 +18,7 @@ import sfumato as sf
 from hide_files import QUICK, points
 from sfumato.errors import InvalidInput
 from sfumato.hide.choice import Chosen
-from sfumato.hide.others import telling
+from sfumato.hide.others import looked_up, telling
 from sfumato.hide.sources import Source
 from sfumato.release.places import Place, Position
 
@@ -36,6 +36,9 @@ TELLING: dict[str, dict[str, Any]] = {
     "cells by name": {"h3_8": ["-"] * ROWS},
     "numbers in the box": {"a": LAT[::-1].copy(), "b": LON[::-1].copy()},
     "texts of numbers in the box": {"a": [str(v) for v in LAT[::-1]], "b": [str(v) for v in LON[::-1]]},
+    "texts with decimal commas": {
+        "a": [f"{v:.5f}".replace(".", ",") for v in LAT[::-1]], "b": [f"{v:.5f}".replace(".", ",") for v in LON[::-1]],
+    },
     "the same in another system": {"east": 583000 + 84000 * (LON + 74) + 900 * (LAT - 40.7)},
     "the same in millionths": {"e": (LAT * 1e6).astype(np.int64)},
     "pairs in a text": {"where": [f"({y:.5f}, {x:.5f})" for y, x in zip(LAT, LON, strict=True)]},
@@ -142,6 +145,27 @@ def test_frames_of_geopandas_and_row_names(chosen: Chosen, monkeypatch: pytest.M
     named = pd.DataFrame(COLUMNS, index=pd.Index(GEOHASHES * 10, name="where"))
     with pytest.raises(InvalidInput, match="reset the index first"):
         sf.hide(named, "1 km", **QUICK)
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_of_names_are_said_to_be_looked_up(
+    library: Any, chosen: Chosen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfumato.hide.hiding.chosen", lambda *_: chosen)
+    more = {"osm_id": np.arange(ROWS) + 42_000_000, "ref": ["", None, *map(str, range(ROWS - 2))], "kind": ["a"] * ROWS}
+    done = sf.hide(library(COLUMNS | more), "1 km", **QUICK)
+    assert done.looked_up == ("osm_id", "ref") and done.stay == ("id", "osm_id", "ref", "kind")
+    assert "No value occurs twice in the first rows of osm_id, ref: such values are names" in done.beside[1]
+    assert len(sf.hide(library(COLUMNS | more), "1 km", drop=["osm_id", "ref"], **QUICK).beside) == 1
+
+
+def test_values_of_every_type_may_be_names() -> None:
+    kinds = {
+        "coded": pa.array(["a", "b", None]).dictionary_encode(), "parts": [[1], [2], None], "kind": [{"a": 1}] * 3,
+        "raw": [b"a", b"b", b"c"], "when": pa.array([1, 2, 3], pa.timestamp("s")), "twice": [1, 1, None],
+        "alone": [None, None, 5], "nothing": pa.nulls(3),
+    }  # fmt: skip
+    assert looked_up(Source(pa.table(kinds)), list(kinds)) == ("coded", "parts", "raw", "when")
 
 
 def test_what_is_dropped_or_kept_is_there() -> None:

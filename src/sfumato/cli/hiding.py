@@ -217,6 +217,6 @@ def _summary(done: Hidden) -> list[str]:
         f"Wrote {known.rows - known.dropped:,} rows to {done.files[0]}, and beside it "
         f"{', '.join(file.name for file in done.files[1:])}.",
         *([DECIMAL_COMMAS] if done.decimal == "," else []),
-        *([f"Columns that stay as they are: {', '.join(done.stay)}."] if done.stay else []),
+        *done.beside,
         f"`sfumato verify {done.files[1]}` proves it again; `sfumato hide --spec {done.files[3]} …` repeats it.",
     ]

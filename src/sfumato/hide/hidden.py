@@ -11,6 +11,7 @@ from sfumato.arguments import file_path, flag
 from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.certify.file import save
 from sfumato.design.result import Design
+from sfumato.errors import keyword
 from sfumato.files import DRAWN, write_whole
 from sfumato.hide.choice import named
 from sfumato.hide.paid import Paid
@@ -42,8 +43,8 @@ class Hidden:
     ``table`` is the released table in the library it came in, or None for a file; ``files`` are the released file, the
     mechanism (``.sfm``), the report (``.html``) and the spec that repeats it (``.toml``). ``why`` says which kind of
     mechanism it is and why, ``paid`` what was paid beside it, ``diagnostics`` what is known of the true points,
-    ``stay`` the columns that stay as they are, ``decimal`` what stands before the decimals of coordinates in a CSV
-    file.
+    ``stay`` the columns that stay as they are, ``looked_up`` those of them in whose first rows no value occurs twice,
+    ``decimal`` what stands before the decimals of coordinates in a CSV file.
     """
 
     design: Design
@@ -55,6 +56,7 @@ class Hidden:
     files: tuple[Path, ...] = ()
     stay: tuple[str, ...] = ()
     decimal: str = "."
+    looked_up: tuple[str, ...] = ()
 
     @property
     def mechanism(self) -> Any:
@@ -70,6 +72,18 @@ class Hidden:
     def promises(self) -> tuple[str, ...]:
         """Everything that is promised, in words: about the release, and about what was paid beside it."""
         return promise_words(self.design, self.spec, self.paid, self.why)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """What stands beside the released points, in words: the columns that stay, and what names in them tell."""
+        found = [f"Columns that stay as they are: {', '.join(self.stay)}."] if self.stay else []
+        if self.looked_up:
+            found.append(
+                f"No value occurs twice in the first rows of {', '.join(self.looked_up)}: such values are names, of "
+                "rows, people or places, and whoever has the other table in which they stand looks up there what is "
+                f"hidden here; {keyword('drop')} leaves columns out."
+            )
+        return tuple(found)
 
     def report(self, path: str | PathLike[str] = "hidden.html", *, overwrite: bool = False) -> Path:
         """Write the report as one page; nothing in it depends on the true points but through what was paid for.

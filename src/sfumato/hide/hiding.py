@@ -20,7 +20,7 @@ from sfumato.hide.checks import Checked, check_columns, check_formats, check_pla
 from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, named
 from sfumato.hide.extents import Extent, box_table, extent_of, refuse_data
 from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
-from sfumato.hide.others import released_columns
+from sfumato.hide.others import looked_up, released_columns
 from sfumato.hide.paid import Looked, Paid, noisy_box, noisy_counts, paid_for, price, ranks_of
 from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
@@ -392,5 +392,13 @@ def _hidden(source: Source, found: Chosen, asked: Asked, done: Released | BatchR
     gone = (*released_columns(source, asked.column), *asked.spec.release.drop)
     stay = tuple(name for name in source.columns if name not in gone)
     return Hidden(
-        found.design, asked.spec, found.why, asked.paid, known, stay=stay, decimal=source.decimal or ".", **made
+        found.design,
+        asked.spec,
+        found.why,
+        asked.paid,
+        known,
+        stay=stay,
+        looked_up=looked_up(source, stay),
+        decimal=source.decimal or ".",
+        **made,
     )

@@ -43,6 +43,7 @@ _PLUS_CODE = re.compile(r"[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,
 _SEXAGESIMAL = re.compile(r"\s*\d{1,3}\s*[°º]\s*[\d.]+.*[NSEWOnsewo]?\s*")
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _TWO_NUMBERS = re.compile(rf"\s*[\[(]?\s*({_NUMBER})\s*[,; ]\s*({_NUMBER})\s*(?:[,; ]\s*{_NUMBER}\s*)?[\])]?\s*")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 _A_NUMBER = re.compile(rf"\s*{_NUMBER}\s*")
 
 
@@ -115,6 +116,31 @@ def released_columns(source: Source, column: Position) -> tuple[str, ...]:
     return (*column.columns, *(source.reference.geometries[:1] if source.file is not None else ()))
 
 
+def looked_up(source: Source, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of some columns in whose first rows no value occurs twice: each is a name, of a row, a person or a place.
+
+    What is missing or empty is no value.
+
+    Examples
+    --------
+    >>> looked_up(Source(pa.table({"osm_id": [42, 7, None], "kind": ["stop", "stop", "stop"]})), ["osm_id", "kind"])
+    ('osm_id',)
+    """
+    head = source.head()
+    return tuple(name for name in names if name in head.column_names and _all_different(head.column(name)))
+
+
+def _all_different(column: Any) -> bool:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    there = column.take(pa.array(_there(column)))
+    if pa.types.is_nested(column.type) or isinstance(column.type, pa.BaseExtensionType):
+        different = len({repr(value) for value in there.to_pylist()})  # Arrow does not compare these
+    else:
+        different = len(there.unique())
+    return len(there) > 1 and different == len(there)
+
+
 # ----------------------------------------------------------------- where the points are
 
 
@@ -164,11 +190,16 @@ def _follows(values: Floats, rows: NDArray[np.int64], points: tuple[Floats, Floa
 # ----------------------------------------------------------------- what a column holds
 
 
-def _sampled(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Rows in which something stands, spread evenly, and what stands there; an empty text is nothing."""
+def _there(column: Any) -> NDArray[np.int64]:
+    """The rows in which something stands; an empty text is nothing."""
     textual = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     there = pc.greater(pc.binary_length(column), 0).fill_null(False) if textual else pc.is_valid(column)
-    there = np.flatnonzero(there.to_numpy())
+    return np.flatnonzero(there.to_numpy())
+
+
+def _sampled(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
+    """Rows in which something stands, spread evenly, and what stands there."""
+    there = _there(column)
     rows = there[np.unique(np.linspace(0, len(there) - 1, min(_ROWS, len(there))).astype(int))] if len(there) else there
     return rows, column.take(pa.array(rows)).to_pylist()
 
@@ -217,6 +248,8 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, float]]:
     if isinstance(value, str):
         if _A_NUMBER.fullmatch(value):
             yield name, float(value)
+        elif _DECIMAL_COMMA.fullmatch(value):
+            yield name, float(value.replace(",", "."))
         elif (match := _TWO_NUMBERS.fullmatch(value)) is not None:
             yield from ((f"{name}[{k}]", float(match[k + 1])) for k in (0, 1))
     elif isinstance(value, dict):
