@@ -14,6 +14,9 @@ from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
 from sfumato.numbers import (
     array,
     as_written,
+    at_least,
+    at_most,
+    between,
     common_denominator,
     divide,
     dyadic,
@@ -223,3 +226,29 @@ def test_what_is_rounded_up_is_so_as_it_is_printed(value: Fraction) -> None:
     found = printed_above(value)
     assert value <= min(Fraction(found), Fraction(repr(found)))
     assert found <= np.nextafter(float_above(value), inf)
+
+
+numbers = st.one_of(
+    st.fractions(max_denominator=10**9), st.floats(allow_nan=False, allow_infinity=False), st.integers()
+)
+
+
+@given(numbers, st.integers(1, 12))
+def test_bounds_are_printed_on_their_side_by_less_than_a_digit(value: Fraction | float, digits: int) -> None:
+    low, high = Fraction(at_least(value, digits)), Fraction(at_most(value, digits))
+    assert low <= exact(value) <= high
+    assert high - low <= abs(exact(value)) * Fraction(10, 10**digits)
+    assert low == high or exact(value) not in (low, high)
+
+
+@given(numbers, numbers, st.integers(1, 12))
+def test_what_is_printed_as_between_holds_both_ends(first: float, second: float, digits: int) -> None:
+    low, high = sorted((exact(first), exact(second)))
+    shown = between(low, high, digits)
+    assert Fraction(shown[0]) <= low <= high <= Fraction(shown[1])
+    assert low == high or shown[0] != shown[1]
+
+
+def test_what_is_infinite_is_printed_as_such() -> None:
+    assert between(-inf, inf) == ("-infinity", "infinity")
+    assert (at_least(0), at_most(0), at_most(-0.0)) == ("0", "0", "0")

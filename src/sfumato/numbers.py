@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import gcd, inf, isfinite, isnan, lcm, nextafter
 from numbers import Integral, Rational, Real
@@ -436,16 +436,17 @@ def told_apart(first: Number | Real, second: Number | Real, digits: int = 6) -> 
     if (isinstance(first, float) and not isfinite(first)) or (isinstance(second, float) and not isfinite(second)):
         return _written(first, digits), _written(second, digits)
     one, other = exact(first), exact(second)
-    for count in (digits, *(more for more in _DIGITS if more > digits)):
-        texts = _written(one, count), _written(other, count)
-        if one == other or texts[0] != texts[1]:
-            return texts
+    count = _digits_apart(one, other, digits)
+    if count is not None:
+        return _written(one, count), _written(other, count)
     shared = _written(other, digits)
     return f"{shared} {'+' if one > other else '−'} {_written(abs(one - other), 3)}", shared
 
 
-def at_most(value: Fraction | float, digits: int = 2) -> str:
-    """A bound from above as a text of few digits, rounded up.
+def at_most(value: Number | Real, digits: int = 2) -> str:
+    """A bound from above as a text of few digits, rounded up: what is said to be at most this much is.
+
+    Every sentence with a bound prints it with this, :func:`at_least` or :func:`between`.
 
     Examples
     --------
@@ -453,6 +454,39 @@ def at_most(value: Fraction | float, digits: int = 2) -> str:
     ('0.34', '2.3e-16', '0.5')
     """
     return _written(value, digits, ROUND_CEILING)
+
+
+def at_least(value: Number | Real, digits: int = 2) -> str:
+    """A bound from below as a text of few digits, rounded down: what is said to be at least this much is.
+
+    Examples
+    --------
+    >>> at_least(Fraction(2, 3)), at_least(Fraction(8, 135), 3), at_least(-0.25, 1)
+    ('0.66', '0.0592', '-0.3')
+    """
+    return _written(value, digits, ROUND_FLOOR)
+
+
+def between(low: Number | Real, high: Number | Real, digits: int = 6) -> tuple[str, str]:
+    """Two bounds as texts, the lower rounded down and the upper up, with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> between(Fraction(1, 3), Fraction(2, 3), 2), between(2, 2 + Fraction(1, 10**7)), between(Fraction(1, 2), inf)
+    (('0.33', '0.67'), ('2', '2.0000001'), ('0.5', 'infinity'))
+    """
+    count: int | None = digits
+    if not any(isinstance(end, float) and not isfinite(end) for end in (low, high)):
+        count = _digits_apart(exact(low), exact(high), digits)
+    return at_least(low, count or _DIGITS[-1]), at_most(high, count or _DIGITS[-1])
+
+
+def _digits_apart(one: Fraction, other: Fraction, digits: int) -> int | None:
+    """With how many digits two numbers read differently; None if they never do, the first number if they are equal."""
+    for count in (digits, *(more for more in _DIGITS if more > digits)):
+        if one == other or _written(one, count) != _written(other, count):
+            return count
+    return None
 
 
 def _written(value: Any, digits: int, rounding: str | None = None) -> str:

@@ -44,8 +44,8 @@ def test_a_broken_promise_exits_3_and_is_repaired(tmp_path: Path) -> None:
     assert status == 3
     assert "NOT KEPT: output 2 is 2.01205 times as likely for 1 as for 0, more than the 2 allowed" in text
     assert "epsilon  0.699153 is the least it needs (alpha = 83/167), on line(4)" in text
-    assert "this matrix loses 0.0471 % less, because it breaks the promise" in text
-    assert "repair   moved at most 0.000891" in text
+    assert "this matrix loses 0.047 % less, because it breaks the promise" in text
+    assert "repair   moved at most 0.000892" in text
     made = sf.load(fixed)
     assert str(made.privacy.alpha) == "1/2"
     again, found = record(fixed)

@@ -71,7 +71,7 @@ def test_several_questions_have_a_cross_table_and_a_sum(folder: Path) -> None:
     shown = sfumato(*asked, "--ledger", f"{folder}/book.ledger", "--dataset", "people")
     assert shown.returncode == 0 and "shares   q1 × q2: 600 answers, unbiased" in shown.stdout
     assert "spent    q1 ln(2), q2 1; a respondent who answers all spends 1 + ln(2)" in shown.stdout
-    assert "no set of answers is more than 10.87 times as likely" in shown.stdout  # e · 2²
+    assert "no set of answers is more than 10.88 times as likely" in shown.stdout  # e · 2²
     assert "ledger   people / q1: ln(2) in all" in shown.stdout and "people / q2: nothing" in shown.stdout
     *marginals, cross, spent = map(json.loads, sfumato(*asked, "--json").stdout.splitlines())
     assert cross["columns"] == ["q1", "q2"] and spent["spent"]["total"] == "1 + ln(2)"

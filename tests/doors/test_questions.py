@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -20,6 +21,7 @@ from sfumato.cli.questions_losses import LOSSES
 from sfumato.errors import InvalidInput
 from sfumato.specs import schema
 from sfumato.specs.spec import read_spec
+from sfumato.specs.words import promised
 
 TRIPS = "id,lat,lon,when\n1,48.85,2.35,9\n2,48.86,2.36,8\n3,,2.36,8\n4,50,3,7\n"
 TOWNS = "name,lat,lon,people\nParis,48.853,2.349,2100\nHere,48.86,2.36,30\nElsewhere,47,2,5\n"
@@ -168,13 +170,36 @@ def test_several_counts(folder: Path) -> None:
 
 
 def test_names_of_answers(folder: Path) -> None:
-    found, said = asked("answers", "never\nnever,never\nnever, rarely, often\nyess\nyes\nln 3\n3,1,1\n\n")
+    names = "never\nnever,never\nnever, rarely, often\nyess\nyes\n"
+    found, said = asked("answers", f"{names}ln 3\nneighbours\n3,1,1\n\n")
     assert found["space"]["labels"] == ["never", "rarely", "often"] and found["space"]["kind"] == "line"
     assert [int(count) for count in found["prior"]["counts"]] == [3, 1, 1]
     for words in ("neither a file nor several names", "stands there twice", "did you mean 'yes'?"):
         assert words in said
     assert found["objective"]["kind"] == "shares"  # what surveys are for
     assert sf.load("made.sfm").secrets == ("never", "rarely", "often")
+
+
+FIVE = "never, rarely, sometimes, often, always\nyes\n"
+
+
+def test_a_factor_for_neighbours_is_told_for_the_farthest_two(folder: Path) -> None:
+    found, said = asked("answers", f"{FIVE}ln 3\nnext\nneighbours\n\n\n")
+    assert "'next' is not among these" in said
+    assert "a factor of 3 at 1 answer and 9 at 2 answers, and of 81 at 4 answers, between the farthest two" in said
+    assert (str(found["privacy"]["alpha"]), found["privacy"]["per"]) == ("1/3", "answer")
+    file = folder / "made.sfm"
+    for command in [sfumato("plan", str(file), "--error", "0.1"), sfumato("verify", str(file))]:
+        assert re.search(r"81 times at distance 4|at distance 4, an output may be 81 times", command.output)
+
+
+@pytest.mark.parametrize("epsilon", ["ln 3", "1.09861"])
+def test_a_factor_for_any_two_is_shared_by_the_steps_between_them(folder: Path, epsilon: str) -> None:
+    _, said = asked("answers", f"{FIVE}{epsilon}\nany\n\n\n")
+    assert "and of 3 at 4 answers, between the farthest two" in said
+    privacy = sf.load("made.sfm").privacy
+    assert privacy.factor_bounds(privacy.space.distances.values[0, 4])[1] <= 3
+    assert "none is more than 3 times at distance 4" in promised(privacy)
 
 
 def test_names_of_answers_from_a_file_with_public_shares(folder: Path) -> None:
@@ -187,7 +212,7 @@ def test_names_of_answers_from_a_file_with_public_shares(folder: Path) -> None:
     assert "did you mean 'party'?" in said and "Not used: 'seats'." in said
     Path("made.toml").unlink()
     Path("scale.txt").write_text("1\n2\n3\n")
-    found, _ = asked("answers", "scale.txt\n\n\n\nanswers\nsquared\n")
+    found, _ = asked("answers", "scale.txt\n\n\n\n\nanswers\nsquared\n")
     assert found["space"]["labels"] == [1, 2, 3] and found["loss"]["kind"] == "squared"
 
 

@@ -58,7 +58,7 @@ def test_a_file_is_released(folder: Path) -> None:
     shown = in_a_shell("release", f"{folder}/m.sfm", f"{folder}/in.csv", f"{folder}/out.csv", "--column", "home")
     assert shown.returncode == 0 and shown.stderr == ""
     for words in (
-        "promise  epsilon = 1: at distance 1, no output is more than 2.718 times as likely",
+        "promise  epsilon = 1: at distance 1, no output is more than 2.719 times as likely",
         "column   home",
         "rows     1,000 released, ",
         "noise    fresh: another release would cost as much again",

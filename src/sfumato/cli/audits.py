@@ -28,7 +28,7 @@ from sfumato.cli.progress import line, until_asked
 from sfumato.errors import InvalidInput, NotSupported, counted
 from sfumato.files import place_for
 from sfumato.losses import Loss
-from sfumato.numbers import as_written, at_most, told_apart
+from sfumato.numbers import as_written, at_least, at_most, told_apart
 from sfumato.privacy import PrivacyType
 from sfumato.report.audit import Audit
 from sfumato.report.audit import audit as look_at
@@ -238,7 +238,7 @@ def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[st
     lines = [f"matrix   {file}: {counted(n, 'secret')}, {counted(m, 'output')}, {kind}"]
     lines += [f"         {words}" for words in origin.named]
     if origin.divided:
-        lines.append(f"         rows were divided by their sums, which miss 1 by up to {float(origin.divided):.3g}")
+        lines.append(f"         rows were divided by their sums, which miss 1 by up to {at_most(origin.divided, 3)}")
     lines += _verdict_lines(result)
     if result.epsilon == 0:
         lines.append("epsilon  0: all rows are the same")
@@ -256,8 +256,8 @@ def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[st
             f"output {tight.output!r} is {times} times as likely for the first"
         )
     leakage = (
-        f"leakage  a gain grows to at most {float(result.leaks.multiplicative):.6g} times, or by "
-        f"{float(result.leaks.additive):.6g}, for any prior"
+        f"leakage  a gain grows to at most {at_most(result.leaks.multiplicative, 6)} times, or by "
+        f"{at_most(result.leaks.additive, 6)}, for any prior"
     )
     return [*lines, *_loss_lines(result, terms), leakage]
 
@@ -296,17 +296,17 @@ def _optimum_lines(result: Audit, unit: str) -> list[str]:
         if result.promise is None and result.own is None:
             return [] if result.epsilon == 0 else ["best     say --epsilon, and the best that keeps it is looked for"]
         return ["best     not looked for; --optimum does"]
-    best, bound = float(result.optimum.loss), float(result.optimum.bound)
+    best, bound = at_most(result.optimum.loss, 6), at_least(result.optimum.bound, 6)
     which = "that keeps the promise" if result.promise is not None else "with that epsilon"
     low, high = (100 * share for share in result.excess)
     if str(result.verdict.outcome) != "holds" and high < 0:
         written = "" if result.nearest is None else "as written "
-        beside = f"this matrix loses {-high:.3g} % less, because {written}it breaks the promise"
+        beside = f"this matrix loses {at_least(-high, 3)} % less, because {written}it breaks the promise"
     elif low <= _SAME:
         beside = "this matrix loses no more"
     else:
-        beside = f"this matrix loses {low:.3g} % more"
+        beside = f"this matrix loses {at_least(low, 3)} % more"
     return [
-        f"best     {best:.6g}{unit} is what the best mechanism {which} loses; none is below {bound:.6g}{unit}",
+        f"best     {best}{unit} is what the best mechanism {which} loses; none is below {bound}{unit}",
         f"         {beside}",
     ]

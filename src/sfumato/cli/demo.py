@@ -26,7 +26,7 @@ from sfumato.errors import InvalidInput
 from sfumato.files import DRAWN
 from sfumato.losses import distance
 from sfumato.measures import prior_loss
-from sfumato.numbers import exp_bounds
+from sfumato.numbers import at_least, at_most, exp_bounds
 from sfumato.privacy import PrivacyType
 from sfumato.release.sampler import sampler
 from sfumato.report.page import report
@@ -111,8 +111,8 @@ class _Story(Story):
             "bound_km": float(best.bound), "gap": best.gap, "told_nothing_km": float(prior_loss(prior, loss)),
         }  # fmt: skip
         yield (
-            f"The best mechanism loses {float(best.loss):.2f} km on average; none with this promise loses less than "
-            f"{float(best.bound):.2f} km."
+            f"The best mechanism loses {at_most(best.loss, 4)} km on average; none with this promise loses less than "
+            f"{at_least(best.bound, 4)} km."
         )
         yield from self.proved(best.mechanism, "mechanism.sfm")
         counts = yield from self._released(best, known, people, space)

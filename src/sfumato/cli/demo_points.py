@@ -27,10 +27,10 @@ from sfumato.errors import PrivacyViolation
 from sfumato.files import DRAWN, Kind, place_for, write_whole
 from sfumato.hide import Hidden, hide
 from sfumato.losses import distance as distance_of
-from sfumato.numbers import Floats
+from sfumato.numbers import Floats, at_least, at_most
 from sfumato.privacy import PrivacyType
 from sfumato.report.box_maps import raster_figure
-from sfumato.report.html import figures, near, paragraph, percent, plain, section, table
+from sfumato.report.html import above, below, figures, paragraph, percent, plain, section, table
 from sfumato.report.page import facts_about, page_of
 from sfumato.report.sections_words import gap_words, odds_at
 from sfumato.spaces import grid
@@ -125,8 +125,8 @@ class PointsStory(Story):
             "loss_km": float(best.loss), "bound_km": float(best.bound), "gap": best.gap, "mean_distance_km": apart,
         }  # fmt: skip
         yield (
-            f"It loses {float(best.loss):.1f} km on average; none with this promise, whatever it tells, loses less "
-            f"than {float(best.bound):.1f} km: a gap of at most {gap_words(best.gap)}."
+            f"It loses {at_most(best.loss, 3)} km on average; none with this promise, whatever it tells, loses less "
+            f"than {at_least(best.bound, 3)} km: a gap of at most {gap_words(best.gap)}."
         )
         yield f"Released {len(places):,} points (points.csv → hidden.csv), {apart:.1f} km from the truth on average."
 
@@ -246,8 +246,8 @@ def _shown(hidden: Hidden, places: Floats, told: Floats, counts: list[SnappedPai
         paragraph(
             plain(
                 f"Each of {len(places):,} invented points was told as another one. On average that is "
-                f"{near(float(best.loss), 3)} km away; no mechanism with this promise loses less than "
-                f"{near(float(best.bound), 3)} km, so that at most {gap_words(best.gap)} could be saved."
+                f"{above(best.loss, 3)} km away; no mechanism with this promise loses less than "
+                f"{below(best.bound, 3)} km, so that at most {gap_words(best.gap)} could be saved."
             )
         ),
         figures(drawn),

@@ -22,7 +22,7 @@ from sfumato.design.shares import SharesLost, lost_shares
 from sfumato.design.solvers import SOLVERS
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, counted, short
 from sfumato.files import place_for
-from sfumato.numbers import told_apart
+from sfumato.numbers import at_least, at_most, between, told_apart
 from sfumato.report.box_sections import lattice_words
 from sfumato.specs.setup import BoxSetup, Setup, setup
 from sfumato.specs.spec import read_spec
@@ -229,9 +229,10 @@ def _box_summary(best: Design, question: BoxSetup) -> list[str]:
     return [
         f"promise  {promised(mechanism.privacy)}",
         f"about    {about}",
-        f"loss     {amount(best.loss, question)}{meaning(question)}{on_the_ground(best.loss, home)}",
-        f"bound    {amount(best.bound, question)}: no mechanism with this promise loses less, with whatever outputs",
-        f"gap      {best.gap:.1e}" if best.gap else "gap      0, the optimum exactly",
+        f"loss     {amount(best.loss, question, at_most)}{meaning(question)}{on_the_ground(best.loss, home)}",
+        f"bound    {amount(best.bound, question, at_least)}: no mechanism with this promise loses less, with whatever "
+        "outputs",
+        f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
         f"method   {', '.join([best.method, *tries])}, {best.seconds['total']:.2f} s",
         f"lattice  {lattice_words(mechanism)}",
         f"outputs  {counted(len(mechanism.outputs), 'point')}; the prior is constant on {counted(len(home), 'cell')}",
@@ -250,9 +251,9 @@ def _summary(best: Design, question: Setup) -> list[str]:
     mechanism = best.mechanism
     return [
         f"promise  {on_events(mechanism, question) if mechanism.events else promised(mechanism.privacy)}",
-        f"loss     {amount(best.loss, question)}{meaning(question)}",
-        f"bound    {amount(best.bound, question)}: no mechanism with this promise loses less",
-        f"gap      {best.gap:.1e}" if best.gap else "gap      0, the optimum exactly",
+        f"loss     {amount(best.loss, question, at_most)}{meaning(question)}",
+        f"bound    {amount(best.bound, question, at_least)}: no mechanism with this promise loses less",
+        f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
         *ties,
         f"method   {method}, {best.seconds['total']:.2f} s",
         f"outputs  {len(mechanism.outputs)} of {actions}, for {counted(len(question.space), 'secret')}",
@@ -266,17 +267,17 @@ def _shares_summary(best: SharesDesign, question: Setup, method: str) -> list[st
     why = "" if best.proved else "; by a relaxation, in floats with a margin, so that the file carries no claim"
     return [
         f"promise  {promised(best.mechanism.privacy)}",
-        f"variance {amount(best.loss, question)}{meaning(question)}",
+        f"variance {amount(best.loss, question, at_most)}{meaning(question)}",
         f"         {_ANSWERS} answers give a standard error of {error:.3g}, in the root mean square of {rows}",
-        f"bound    {amount(best.bound, question)} / N: no mechanism with this promise has less{why}",
-        f"gap      {best.gap:.1e}" if best.gap else "gap      0, the optimum exactly",
+        f"bound    {amount(best.bound, question, at_least)} / N: no mechanism with this promise has less{why}",
+        f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
         f"method   {method}, {best.seconds['total']:.2f} s",
         f"outputs  {len(best.mechanism.outputs)}, for {counted(len(question.space), 'secret')}",
     ]
 
 
 def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Setup) -> list[str]:
-    low, high = (f"{float(value):.6g}" for value in (result.low, result.high))
+    low, high = between(result.low, result.high)
     unit, wanted = per(question.space), amount(aim, question)
     if isinstance(question, BoxSetup) and question.space.frame is not None:
         wanted += " on the ground"
@@ -293,7 +294,7 @@ def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Setup)
             else "         no smaller ε was proved to be too small",
         ]
     best = result.design
-    design = f"design   loss {amount(best.loss, question)}, bound {amount(best.bound, question)}"
+    design = f"design   loss {amount(best.loss, question, at_most)}, bound {amount(best.bound, question, at_least)}"
     if isinstance(question, BoxSetup):
         about = [f"{design}, {best.method}", "about    all points of the box, and mechanisms with whatever outputs"]
     else:

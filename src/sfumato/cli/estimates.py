@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +30,8 @@ from sfumato.release.estimation_words import remarks, share_lines
 from sfumato.release.ledger import Ledger
 from sfumato.release.ledger_values import Spent
 from sfumato.report.figure import drawable, write
+from sfumato.report.html import above
+from sfumato.report.sections_words import factor_above, farthest
 from sfumato.report.shares import shares_figure
 from sfumato.specs.words import promised
 
@@ -192,15 +195,17 @@ def _amounts(proved: list[Mechanism], columns: list[str]) -> dict[str, Any]:
     return {"columns": each, "total": str(spent.total), "epsilon": float(spent.total), "delta": str(spent.delta)}
 
 
+_LARGEST_EXPONENT = 700  # of e: a factor that is larger bounds nothing that anybody pictures
+
+
 def _widest(proved: list[Mechanism]) -> str | None:
     """e^{ε·d} between the farthest answers of all questions together, None where nothing is bounded."""
-    total = 0.0
-    for one in proved:
-        far = one.privacy.space.distances.floats
-        if not one.bounds_ratios or not np.isfinite(far).all():
-            return None
-        total += float(one.privacy.rate) * float(far.max())
-    return f"{np.exp(total):,.4g}" if total < 700 else None
+    if any(not one.bounds_ratios or one.privacy.space.open_pairs for one in proved):
+        return None
+    apart = [(one.privacy, farthest(one.privacy.space)) for one in proved]
+    if sum(privacy.rate * float(distance) for privacy, distance in apart) > _LARGEST_EXPONENT:
+        return None
+    return above(prod(factor_above(privacy, distance) for privacy, distance in apart), 4)
 
 
 def _pages(

@@ -18,6 +18,7 @@ from sfumato.hide.hidden import Hidden
 from sfumato.hide.hiding import hide as hidden_points
 from sfumato.hide.wish import TIME_LIMIT
 from sfumato.lp.cone.program import ColumnProgress
+from sfumato.numbers import at_least, at_most
 from sfumato.spaces.lengths import METRES
 from sfumato.specs.spec import Spec, read_spec
 from sfumato.watch import Watch
@@ -179,7 +180,7 @@ def _far(farthest: float, unit: str) -> str:
     metres = farthest * float(METRES[unit]) if unit in METRES else None
     if metres is not None and metres < _A_MILLIMETRE:
         return "less than a millimetre"
-    return f"up to {farthest:.6g} {unit}"
+    return f"up to {at_most(farthest, 6)} {unit}"
 
 
 def _record(done: Hidden) -> dict[str, Any]:
@@ -205,15 +206,14 @@ def _summary(done: Hidden) -> list[str]:
     """For people to read."""
     best, known = done.design, done.diagnostics
     unit = done.mechanism.privacy.space.unit
-    loss, bound = (f"{float(value):.4g} {unit}" for value in (best.loss, best.bound))
-    least = f"no mechanism with this promise has less than {bound}"
+    least = f"no mechanism with this promise has less than {at_least(best.bound, 4)} {unit}"
     if best.bound <= 0:
         least = "how near that is to the best was not found out in time"
-    elif loss == bound:
+    elif best.loss == best.bound:
         least = "no mechanism with this promise does better"
     return [
         *done.promises,
-        f"Expected distance{_between(done)}: {loss}; {least}.",
+        f"Expected distance{_between(done)}: {at_most(best.loss, 4)} {unit}; {least}.",
         f"Wrote {known.rows - known.dropped:,} rows to {done.files[0]}, and beside it "
         f"{', '.join(file.name for file in done.files[1:])}.",
         *([DECIMAL_COMMAS] if done.decimal == "," else []),

@@ -38,6 +38,7 @@ from sfumato.losses import default
 from sfumato.measures import capacity
 from sfumato.measures.shares import NAMES
 from sfumato.mechanisms import MECHANISMS
+from sfumato.numbers import at_most
 from sfumato.orders import refines
 from sfumato.report.comparison import comparison_figure
 from sfumato.report.figure import drawable, write
@@ -58,7 +59,7 @@ def compare(
     lines = [f"{name}: {verdict}" for name, verdict in verdicts.items()]
     for name, channel in (("first", a), ("second", b)):
         most = capacity(channel)
-        sizes = f"{float(most.multiplicative):.6g} multiplicative, {float(most.additive):.6g} additive"
+        sizes = f"{at_most(most.multiplicative, 6)} multiplicative, {at_most(most.additive, 6)} additive"
         lines.append(f"{name} capacity: {sizes}")
         record[f"{name} capacity"] = {"multiplicative": str(most.multiplicative), "additive": str(most.additive)}
     answer(record, lines, as_json)

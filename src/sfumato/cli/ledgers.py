@@ -12,7 +12,7 @@ import typer
 from sfumato.cli.commands import Command, Group
 from sfumato.cli.options import AsJson, answer, answers, promise_from_texts
 from sfumato.errors import InvalidInput, few, shown
-from sfumato.numbers import float_above
+from sfumato.numbers import at_least, at_most, float_above
 from sfumato.release.ledger import Ledger
 from sfumato.release.ledger_values import BudgetLimit, Entry, SpentPart
 
@@ -115,8 +115,8 @@ def _rest(left: Any) -> str:
     """What is left, rounded to the side that grants less."""
     if left is None:
         return ""
-    low = float(left.bounds()[0])
-    return f", {low:.6g} left" if left.sign >= 0 else f", {-low:.6g} beyond the limit"
+    low = left.bounds()[0]
+    return f", {at_least(low, 6)} left" if left.sign >= 0 else f", {at_most(-low, 6)} beyond the limit"
 
 
 def _delta(spent: Fraction, left: Fraction | None) -> str:
@@ -128,6 +128,8 @@ def _delta(spent: Fraction, left: Fraction | None) -> str:
 
 def _amount(value: Any) -> str:
     text, number = str(value), f"{float(value):.6g}"
+    if text == at_most(value.bounds(64)[1], 6):  # the exact amount is too long to be shown
+        return text
     return number if text == number else f"{text} = {number}"
 
 

@@ -32,7 +32,7 @@ from sfumato.errors import InvalidInput
 from sfumato.files import DRAWN, place_for, read_text
 from sfumato.labels import text_of
 from sfumato.mechanisms import MECHANISMS
-from sfumato.numbers import Floats
+from sfumato.numbers import Floats, as_written, at_most
 from sfumato.privacy import PrivacyType
 from sfumato.release.estimation_intervals import level_of
 from sfumato.release.estimation_plan import PlanCurve, SurveyPlan, inflation_words, plan_curve, survey_plan
@@ -194,12 +194,13 @@ def _lines(
     errors: Floats = found.errors(asked, **how)
     most = error if error is not None else float(errors.max())
     clear = found.respondents_in_the_clear(most, **how)
-    aim = f"{asked:,} respondents for an error of at most {most:.4g} on every share"
+    left = at_most(most if error is None else as_written(error), 4)
+    aim = f"{asked:,} respondents for an error of at most {left} on every share"
     lines = [
         f"promise  {promised(proved.privacy)}" if proved.bounds_ratios else "promise  about events",
         f"shares   {at}",
         f"error    {_error_words(how)}",
-        f"needed   {aim}" if error is not None else f"left     {most:.4g} at most, with {asked:,} respondents",
+        f"needed   {aim}" if error is not None else f"left     {left} at most, with {asked:,} respondents",
         f"noise    {clear:,} would do in the clear: {inflation_words(found.inflation)} times as many are needed",
         "",
     ]

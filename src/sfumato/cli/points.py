@@ -14,6 +14,7 @@ from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve
 from sfumato.design import curve as least_losses
 from sfumato.files import DRAWN, place_for
+from sfumato.numbers import at_least, at_most
 from sfumato.report.curve import curve_figure
 from sfumato.report.figure import drawable, write
 from sfumato.specs.setup import Setup
@@ -77,8 +78,8 @@ def _listed(points: Curve, unit: str) -> list[str]:
     first = f"epsilon{f' per {unit}' if unit else ''}"
     lines = [f"{first}  {'loss':>10}  {'bound':>10}  {'gap':>8}"]
     for epsilon, best in zip(points.epsilons, points.designs, strict=True):
-        shown = f"{float(epsilon):>{len(first)}.6g}  {float(best.loss):>10.6g}  {float(best.bound):>10.6g}"
-        lines.append(f"{shown}  {best.gap:>8.1e}")
+        shown = f"{float(epsilon):>{len(first)}.6g}  {at_most(best.loss, 6):>10}  {at_least(best.bound, 6):>10}"
+        lines.append(f"{shown}  {at_most(best.gap):>8}")
     return lines
 
 

@@ -12,6 +12,7 @@ from time import perf_counter
 from types import FrameType
 from typing import Any
 
+from sfumato.numbers import at_least, at_most
 from sfumato.threads import StopAtOnce, plain_interrupts
 from sfumato.watch import Watch
 
@@ -65,10 +66,9 @@ def standing(state: Any) -> str:
     if not all(hasattr(state, name) for name in ("iteration", "value", "bound", "gap")):
         return str(state)
     words = [] if not state.iteration else [f"iteration {state.iteration}"]
-    words += [
-        f"{name} {value:.6g}" for name, value in (("loss", state.value), ("bound", state.bound)) if isfinite(value)
-    ]
-    words += [f"gap {state.gap:.1e}"] if isfinite(state.gap) else []
+    ends = (("loss", state.value, at_most), ("bound", state.bound, at_least))
+    words += [f"{name} {rounded(value, 6)}" for name, value, rounded in ends if isfinite(value)]
+    words += [f"gap {at_most(state.gap)}"] if isfinite(state.gap) else []
     stage = getattr(state, "stage", "")
     return "  ".join([*words, stage] if stage else words)
 

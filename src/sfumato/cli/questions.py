@@ -27,6 +27,7 @@ from sfumato.specs.heads import candidates
 from sfumato.specs.setup import prior_of, privacy_of, space_of
 from sfumato.specs.spec import Spec, spec_from_values, write_spec
 from sfumato.specs.tables import Columns, column_of, numbers_of
+from sfumato.specs.words import farthest_of_few
 
 KINDS = {
     "coordinates": "a file of points (CSV, Parquet): a promise about every metre",
@@ -306,6 +307,9 @@ _SOURCES: dict[str, Callable[[Dialogue, Path], _Source]] = {
 # ----------------------------------------------------------------- promise and prior
 
 
+_PAIRS = {"neighbours": "two answers beside each other", "any": "any two answers, the first and the last as well"}
+
+
 def _ask_promise(talk: Dialogue, tables: dict[str, Any], folder: Path, space: FiniteSpace) -> dict[str, Any]:
     unit = space.unit or "unit of distance"
 
@@ -316,11 +320,18 @@ def _ask_promise(talk: Dialogue, tables: dict[str, Any], folder: Path, space: Fi
     talk.say(f"At distance 1 ({unit}), no output may be more than e^ε times as likely for one secret.")
     lengths = ", or the distance at which odds double at most, such as 500 m" if space.unit in METRES else ""
     given, privacy = talk.ask(f"ε for each {unit}{lengths}", promise, "1")
+    most = farthest_of_few(space)
+    if tables["space"]["kind"] == "line" and "labels" in tables["space"] and most > 1:
+        question = f"Is that for neighbours, or for any two: neighbours then get 1/{most} of it (neighbours or any)"
+        if talk.ask(question, lambda text: one_of(text, _PAIRS), "neighbours") == "any":
+            given = {"epsilon": f"ln({1 / privacy.alpha})/{most}" if privacy.alpha else str(privacy.epsilon / most)}
+            privacy = privacy_of(spec_from_values({**tables, "privacy": given}, folder), space)
     apart = in_unit(given["double_at"], space.unit) if "double_at" in given else Fraction(1)
-    times = " and ".join(
-        f"{odds_at(privacy, apart * k)[0]} at {length_words(apart * k, space.unit)}" for k in (1, 2)
-    )  # fmt: skip
-    talk.say(f"The odds between two secrets change at most by a factor of {times}.")
+    times = [
+        f"{odds_at(privacy, length)[0]} at {length_words(length, space.unit)}" for length in (apart, 2 * apart, most)
+    ]
+    last = f", and of {times[2]}, between the farthest two" if most > 2 * apart else ""
+    talk.say(f"The odds between two secrets change at most by a factor of {times[0]} and {times[1]}{last}.")
     return dict(given) | ({"per": space.unit} if space.unit else {})
 
 

@@ -14,6 +14,7 @@ from sfumato.cli.ledgers import opened
 from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, promise_record
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput
+from sfumato.numbers import at_most
 from sfumato.privacy.events import EventPromise
 from sfumato.release.keys import release_key as create_key
 from sfumato.release.places import Geometry, Place, Position
@@ -180,7 +181,7 @@ def _record(done: Released, proved: Mechanism | BoxMechanism | BoxNoise) -> dict
 def _moved(done: Released, proved: Mechanism | BoxMechanism | BoxNoise) -> str:
     unit = f" {proved.privacy.space.unit}" if proved.privacy.space.unit else ""
     share = f"{done.moved:,} of {done.rows:,} rows lay outside the space"
-    return f"{share}, by up to {done.farthest:.6g}{unit}; this is about the true data, keep it to yourself"
+    return f"{share}, by up to {at_most(done.farthest, 6)}{unit}; this is about the true data, keep it to yourself"
 
 
 def _summary(

@@ -18,7 +18,7 @@ from sfumato.cli.progress import line
 from sfumato.design.universal import is_universally_optimal, universal_design
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.files import place_for
-from sfumato.numbers import told_apart
+from sfumato.numbers import between
 from sfumato.specs.setup import Setup
 from sfumato.verdict import Verdict
 
@@ -55,7 +55,7 @@ def universal(
 
         def tell(done: int, lower: float, upper: float) -> None:
             if say is not None:
-                say("round {}: least regret between {} and {}".format(done, *told_apart(lower, upper)))
+                say("round {}: least regret between {} and {}".format(done, *between(lower, upper)))
 
         best = universal_design(question.loss, question.privacy, priors=priors, relative=relative, progress=tell)
     if place is not None:
@@ -68,7 +68,7 @@ def universal(
         "file": None if output is None else str(output),
     }  # fmt: skip
     kind = "relative regret" if relative else "regret"
-    ends = told_apart(best.lower, inf if best.upper is None else best.upper, 9)
+    ends = between(best.lower, inf if best.upper is None else best.upper, 9)
     least = f"{best.lower}" if best.exact else "between {} and {}".format(*ends)
     lines = [
         f"universally optimal: {best.exists.outcome}; {best.exists.reason}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +10,11 @@ import typer
 
 from sfumato.arguments import quoted
 from sfumato.certify import kernel
-from sfumato.certify.verify import verify_file
+from sfumato.certify.decide import decide
+from sfumato.certify.file import parts_of, read
 from sfumato.cli.options import AsJson, answer
 from sfumato.errors import InvalidFile
+from sfumato.specs.words import FEW_SECRETS, farthest_two
 
 
 def verify(
@@ -38,7 +41,8 @@ def verify(
 
 def _verified(file: Path, checker: str) -> dict[str, Any]:
     """What the checker says of a file, as a record with a text for people."""
-    verdict, header, digest = verify_file(file, checker=checker)  # type: ignore[arg-type]
+    header, sections, digest = read(file)
+    verdict = decide(header, sections, digest, checker)  # type: ignore[arg-type]
     promise = {name: str(value) for name, value in header["promise"].items() if value is not None and name != "step"}
     record: dict[str, Any] = {
         "file": str(file), "outcome": str(verdict.outcome), "promise": promise, "unit": header["space"]["unit"],
@@ -70,4 +74,18 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
     record |= {name: float(value) for name, value in claims.items()} | {"checker": proof.checker, **counts}
     if proof.span is not None:
         record["distances"] = [kernel.shown(end) for end in proof.span]
-    return record | {"text": "\n".join([*kernel.report(header, proved, digest), f"  by the {proof.checker}"])}
+    lines = [*kernel.report(header, proved, digest), *_farthest(header, sections), f"  by the {proof.checker}"]
+    return record | {"text": "\n".join(lines)}
+
+
+def _farthest(header: dict[str, Any], sections: dict[str, bytes]) -> list[str]:
+    """What the promise means for the farthest two of few secrets; nothing where a file describes no mechanism."""
+    found = None
+    if header["promise"]["kind"] != kernel.COORDINATES and len(header["secrets"]) <= FEW_SECRETS:
+        with suppress(ValueError, LookupError, TypeError, AttributeError, ArithmeticError):  # as where files are loaded
+            found = farthest_two(parts_of(header, sections)["privacy"])
+    if found is None:
+        return []
+    return [
+        f"  for the farthest two secrets, at {found[1]}, an output may be {found[0]} times as likely for one of them"
+    ]

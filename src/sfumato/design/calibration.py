@@ -27,7 +27,7 @@ from sfumato.labels import pandas_records
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.measures.uncertainty import prior_loss
-from sfumato.numbers import Number, as_written, fractions, told_apart
+from sfumato.numbers import Number, as_written, between, fractions, told_apart
 from sfumato.privacy.promise import rate, rate_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box
@@ -60,7 +60,7 @@ class Calibration:
     design: Design
 
     def __repr__(self) -> str:
-        low, high = told_apart(self.low, self.high)
+        low, high = between(self.low, self.high)
         return f"Calibration(epsilon={low if self.epsilon == self.low else high}, between {low} and {high})"
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from decimal import ROUND_FLOOR, Decimal, localcontext
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -19,6 +17,7 @@ from sfumato.labels import pandas_records
 from sfumato.mechanisms.exponential import true_epsilon
 from sfumato.mechanisms.proved import LARGEST_TABLE
 from sfumato.mechanisms.registry import MECHANISMS
+from sfumato.numbers import at_least
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict, holds
@@ -70,7 +69,7 @@ class ComparedRows(Generic[Row]):
         """What is said below a table of the row with a bound, given its digits, or of why there is none."""
         for row in self.rows:
             if row.bound is not None:
-                return [f"{OPTIMAL} is a design for {said(row, below(row.bound))}"]
+                return [f"{OPTIMAL} is a design for {said(row, at_least(row.bound, 6))}"]
         return [f"no row {OPTIMAL}: {self.left_out[OPTIMAL]}"] if OPTIMAL in self.left_out else []
 
 
@@ -81,13 +80,6 @@ def aligned(lines: list[tuple[str, ...]], left: Collection[int] = (0,)) -> list[
         side, width = str.ljust if k in left else str.rjust, max(map(len, column))
         columns.append([side(cell, width) for cell in column])
     return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
-
-
-def below(value: Fraction) -> str:
-    """Six digits, rounded down: nothing is below what is shown."""
-    with localcontext() as context:
-        context.prec, context.rounding = 6, ROUND_FLOOR
-        return f"{float(Decimal(value.numerator) / Decimal(value.denominator)):.6g}"
 
 
 def compared(

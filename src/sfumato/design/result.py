@@ -10,6 +10,7 @@ from sfumato.certify.certificate import Certificate, certificate_of
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.noise import BoxNoise
+from sfumato.numbers import at_least, at_most, float_above
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class Design:
     @property
     def gap(self) -> float:
         """(loss − bound) / |loss|: how far from the optimum at most; 0 for an exact one."""
-        return float((self.loss - self.bound) / abs(self.loss)) if self.loss else float(self.loss - self.bound)
+        return float_above((self.loss - self.bound) / (abs(self.loss) or 1))
 
     @property
     def remap(self) -> dict[Any, Any]:
@@ -49,8 +50,8 @@ class Design:
 
     def __repr__(self) -> str:
         return (
-            f"Design(loss {float(self.loss):.6g}, bound {float(self.bound):.6g}, gap {self.gap:.1e}, {self.method}, "
-            f"{self.mechanism!r})"
+            f"Design(loss {at_most(self.loss, 6)}, bound {at_least(self.bound, 6)}, gap {at_most(self.gap)}, "
+            f"{self.method}, {self.mechanism!r})"
         )
 
 

@@ -5,6 +5,8 @@ A solver can stop at any time, a proof cannot, and without one nothing is return
 
 from __future__ import annotations
 
+from math import ceil
+
 from sfumato.design.problem import SMALLER, Problem
 from sfumato.errors import NotSupported
 from sfumato.threads import cores
@@ -34,7 +36,7 @@ def check_provable(problem: Problem, watch: Watch) -> None:
     if limit is not None and _LEAST_SECONDS * n * m > limit + overtime(limit):
         raise NotSupported(
             f"a design of {n} secrets and {m} actions within {limit:g} s: to prove the simplest one takes longer",
-            [f"a time limit of {_LEAST_SECONDS * n * m:.0f} s or more", *SMALLER],
+            [f"a time limit of {ceil(_LEAST_SECONDS * n * m)} s or more", *SMALLER],
         )
 
 

@@ -13,7 +13,7 @@ from sfumato.design.calibration import calibrate
 from sfumato.design.optimal import design
 from sfumato.design.result import BoxDesign, Design
 from sfumato.errors import NotConverged, NotSupported, SolverError, keyword
-from sfumato.numbers import told_apart
+from sfumato.numbers import between
 from sfumato.report.sections_words import gap_words
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs.setup import BoxSetup, Setup
@@ -108,7 +108,7 @@ def calibrated(
         progress=progress,
     )  # fmt: skip
     kind = _SAME if _is_noise(result.design) else "a table of its own for this box"
-    low, high = told_apart(result.low, result.high)
+    low, high = between(result.low, result.high)
     words = f"{kind}, at ε = {high} per {question.space.unit}, with which no more is lost than was asked for"
     return Chosen(
         result.design, f"{words} ({low} is too small for any mechanism)" if result.low else words

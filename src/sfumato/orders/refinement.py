@@ -29,6 +29,7 @@ from sfumato.numbers import (
     ROUNDING,
     TABLE_ROUNDING,
     Array,
+    at_most,
     exact,
     floats,
     fractions,
@@ -230,7 +231,7 @@ def _vulnerability(channel: Channel, gain: Gain) -> Fraction:
 
 def _factored(b: Channel, a: Channel, matrix: Array, residual: Any = Fraction(0)) -> Verdict:
     processing = Channel(a.outputs, matrix, b.outputs)
-    how = "exactly" if residual == 0 else f"up to {float(residual):.2g} in every entry"
+    how = "exactly" if residual == 0 else f"up to {at_most(residual)} in every entry"
     return holds(f"b is a followed by post-processing, {how}", Factor(processing, residual))
 
 

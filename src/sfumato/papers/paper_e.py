@@ -26,6 +26,7 @@ from sfumato.design.compatibility import (
     theorem_34,
     thresholds,
 )
+from sfumato.numbers import at_least, at_most
 from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.spaces import FiniteSpace, discrete, hamming, line
 from sfumato.verdict import Verdict
@@ -118,10 +119,10 @@ def _notes() -> tuple[str, ...]:
     return (
         f"ε* is for γ = {_GAMMA}, δ = {_DELTA}, closed balls; upper ends of brackets of relative width 0.001, proved. "
         "Where answers stay 1 apart, n of them need ln((n − 1)(1 − δ)/δ): no ε is enough for all.",
-        f"{_SIZES[-1]} points of [0, 1]: a packing gives {packed:.3f}, ε* = {_enclosed(space)}, the exponential "
-        f"mechanism needs {best:.3f} with the best base measure that was found and {uniform:.3f} with the uniform one; "
-        f"the proof of the theorem promises {float(bound.epsilon):.3f}, and its mechanism really needs "
-        f"{bound.really.epsilon:.3f}.",
+        f"{_SIZES[-1]} points of [0, 1]: a packing gives {at_least(packed, 4)}, ε* = {_enclosed(space)}, the "
+        f"exponential mechanism needs {best:.3f} with the best base measure that was found and {uniform:.3f} with the "
+        f"uniform one; the proof of the theorem promises {at_most(bound.epsilon, 4)}, and its mechanism really needs "
+        f"{at_most(bound.really.epsilon, 4)}.",
         "The theorem is about bounded sets of databases. The real line at distance |x − y| is not one, and Laplace "
         "noise makes it compatible; at distance min(1, |x − y|) it is not.",
         "Small slips in the paper: a base measure lives on answers, not on databases (Definition 2.6); (6) holds with "

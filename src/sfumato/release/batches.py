@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import optional_function
 from sfumato.certify.protocol import Domain, charge_of
 from sfumato.errors import InvalidInput, advice, keyword, shown
+from sfumato.numbers import at_most
 from sfumato.release.conversion import converted_secrets, points_out
 from sfumato.release.geo_points import box_array, geojson_points, point_array, wkt_points
 from sfumato.release.keys import Changes, Fingerprint, id_digests, salt_of
@@ -244,7 +245,7 @@ class BatchRelease:
         unit = f" {self.secrets.unit}" if self.secrets.unit else ""
         raise InvalidInput(
             f"{self.moved:,} of {rows:,} rows lie outside the space and would be moved into it, by up to "
-            f"{self.farthest:.6g}{unit}; that is more than the share of {self.terms.share} that is allowed: "
+            f"{at_most(self.farthest, 6)}{unit}; that is more than the share of {self.terms.share} that is allowed: "
             f"are the columns, their order and their units right? {keyword('most_moved', 1)} takes them all"
         )
 

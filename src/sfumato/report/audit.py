@@ -23,7 +23,7 @@ from sfumato.losses import Loss
 from sfumato.losses.standard import default
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import expected_loss, posterior_loss
-from sfumato.numbers import array, at_most, exact, floats, nearest_float, told_apart
+from sfumato.numbers import array, at_most, between, exact, floats, nearest_float, told_apart
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import Tightest, Violation, satisfies, tightest_pair
 from sfumato.privacy.type import PrivacyType
@@ -164,7 +164,7 @@ class Audit:
         if self.remapped is not None:
             summary += f"; loses {float(self.remapped):.6g}"
         if self.optimum is not None:
-            low, high = told_apart(self.optimum.bound, self.optimum.loss)
+            low, high = between(self.optimum.bound, self.optimum.loss)
             summary += f", the best of the type between {low} and {high}"
         return summary
 

@@ -23,7 +23,7 @@ from sfumato.certify.repair import quantise
 from sfumato.channels.channel import Channel
 from sfumato.errors import SfumatoError
 from sfumato.lp import LinearProgram, Status, solve
-from sfumato.numbers import Array, at_most, exact, float_above, floats, fractions, is_exact, object_array
+from sfumato.numbers import Array, at_least, at_most, exact, float_above, floats, fractions, is_exact, object_array
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
@@ -136,7 +136,7 @@ def _apart(box: Margins, channel: Channel, privacy: PrivacyType) -> str | None:
             if wrong.size:
                 k, y = wrong[0]
                 x, z = int(upper[k]), int(lower[k])
-                times = "infinitely many" if high[z, y] == 0 else f"{low[x, y] / high[z, y]:.6g}"
+                times = "infinitely many" if high[z, y] == 0 else at_least(low[x, y] / high[z, y], 6)
                 return (
                     f"in every matrix that rounds to it, output {channel.outputs[y]!r} is at least {times} times as "
                     f"likely for {channel.secrets[x]!r} as for {channel.secrets[z]!r}"

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from sfumato.design.comparison import Compared, Comparison
 from sfumato.design.comparison_shares import ComparedShares, SharesComparison
 from sfumato.errors import expect
+from sfumato.numbers import at_least
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, segments
 
 _ROW = 30  # Two mechanisms are so many pixels apart.
@@ -182,7 +183,7 @@ def survey_figure(comparison: SharesComparison) -> go.Figure:
 
 def _survey_text(row: ComparedShares) -> str:
     value = f"N × variance {float(row.variance):.6g}" if row.recovered else "shares cannot be recovered"
-    best = "" if row.bound is None else f"<br>no mechanism is below {float(row.bound):.6g}"
+    best = "" if row.bound is None else f"<br>no mechanism is below {at_least(row.bound, 6)}"
     return (
         f"<b>{row.name}</b><br>{value}<br>{len(row.channel.outputs)} outputs<br>needs ε = {row.epsilon:.6g}"
         f"<br>promise {row.proved.outcome}{best}"

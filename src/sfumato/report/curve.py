@@ -11,6 +11,7 @@ from sfumato.certify.mechanism import SharesClaim
 from sfumato.design import Curve, Design
 from sfumato.errors import InvalidInput, expect
 from sfumato.measures import prior_loss
+from sfumato.numbers import at_least, at_most
 from sfumato.report.box_facts import blind_loss
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, segments, tint
 from sfumato.spaces.box import Box
@@ -52,7 +53,7 @@ def curve_figure(curve: Curve) -> go.Figure:
     unit = space.unit if claim.loss.name == "distance" else ""
     _draw_axes(figure, points, blind, space.unit, unit)
     worst = max(design.gap for _, design in points)
-    less = f" by more than {100 * worst:.2g} %" if worst else ""
+    less = f" by more than {at_most(100 * worst)} %" if worst else ""
     per = f" per {space.unit}" if space.unit else ""
     text = (
         f"The least expected loss ({claim.loss.name or 'given'}) of any mechanism on {space.name} that promises "
@@ -88,8 +89,8 @@ def _draw_designs(figure: go.Figure, points: list[tuple[float, Design]]) -> None
 
 def _text(epsilon: float, design: Design) -> str:
     return (
-        f"<b>ε = {epsilon:.6g}</b><br>loss {float(design.loss):.6g}<br>bound {float(design.bound):.6g}"
-        f"<br>gap {design.gap:.1e}<br>{len(design.mechanism.outputs)} outputs, {design.method}"
+        f"<b>ε = {epsilon:.6g}</b><br>loss {at_most(design.loss, 6)}<br>bound {at_least(design.bound, 6)}"
+        f"<br>gap {at_most(design.gap)}<br>{len(design.mechanism.outputs)} outputs, {design.method}"
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from unicodedata import category
 
 from sfumato.files import GENERATOR
+from sfumato.numbers import exact as as_rational
 from sfumato.report.figure import FONT
 
 COLOURS = {
@@ -131,10 +132,11 @@ def counted(number: int, one: str, many: str = "") -> str:
 def _rounded(value: Any, digits: int, rounding: str) -> str:
     if not isinstance(value, Fraction) and not isfinite(value):
         return "∞" if value > 0 else "−∞"
+    rational = as_rational(value)
     with localcontext() as context:
         # an exact quotient of 50 digits is cut to that side before it is rounded to it
         context.prec, context.rounding = 50, rounding
-        exact = Decimal(value.numerator) / value.denominator if isinstance(value, Fraction) else Decimal(float(value))
+        exact = Decimal(rational.numerator) / rational.denominator
         if not exact:
             return "0"
         unit = exact.adjusted() - digits + 1

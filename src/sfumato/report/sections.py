@@ -401,7 +401,7 @@ def tightest(facts: Facts) -> str:
         x, z = (plain(label(secret)) for secret in excess.pair)
         rows = [
             ("secrets", f"{x} and {z}"),
-            ("probability beyond the factor", near(excess.excess, 6)),
+            ("probability beyond the factor", above(excess.excess, 6)),
             ("δ that is promised", plain(short(excess.promise.delta))),
         ]
         parts.append(table("The ordered pair that uses most of its δ", ("", "value"), rows))

@@ -102,7 +102,7 @@ def allowed(privacy: PrivacyType, distance: Fraction) -> str:
     """The largest ratio that a promise allows, to compare with one that is there."""
     if privacy.rate * float(distance) > _LARGEST_EXPONENT:
         return odds_at(privacy, distance)[0]
-    return near(factor_above(privacy, distance), 6)
+    return above(factor_above(privacy, distance), 6)
 
 
 def loss_unit(facts: Facts) -> str:
@@ -152,8 +152,14 @@ def scales(space: FiniteSpace) -> list[tuple[Fraction, str]]:
     if not finite.size:
         return []
     least, most = float(finite.min()), float(finite.max())
-    farthest = table.values[np.unravel_index(np.argmax(table.floats == most), table.floats.shape)]
-    return round_scales(least, most, space.unit, table.bounds(farthest)[1], "the farthest two")
+    return round_scales(least, most, space.unit, farthest(space), "the farthest two")
+
+
+def farthest(space: FiniteSpace) -> Fraction:
+    """The largest finite distance, rounded up where it is no rational; 0 if there is none."""
+    table = space.distances
+    lengths = np.where(np.isfinite(table.floats), table.floats, 0)
+    return table.bounds(table.values[np.unravel_index(np.argmax(lengths), lengths.shape)])[1]
 
 
 def round_scales(least: float, most: float, unit: str, farthest: Fraction, last: str) -> list[tuple[Fraction, str]]:

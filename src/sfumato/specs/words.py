@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from math import exp
 
 from sfumato.certify import Mechanism
 from sfumato.design.objectives import Objective
 from sfumato.measures import prior_loss
+from sfumato.numbers import at_most, between
 from sfumato.privacy import PrivacyType
 from sfumato.report.box_facts import blind_loss
+from sfumato.report.sections_words import factor_above, farthest
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.box import Box
 from sfumato.spaces.earth import ground_range
+from sfumato.spaces.lengths import METRES
 from sfumato.specs.setup import BoxSetup, Setup
 
 _LONGEST_FRACTION = 24  # letters
+FEW_SECRETS = 100
+"""Up to so many a promise says what it means for the farthest two. More are mostly places, of which nobody asks it."""
+
 _LARGEST_EXPONENT = 20.0  # of a factor that people still picture
 
 _MEANINGS = {
@@ -35,14 +41,15 @@ def per(space: FiniteSpace | Box) -> str:
 
 
 def promised(privacy: PrivacyType) -> str:
-    """A promise, and what it means for two secrets one unit apart.
+    """A promise, and what it means for two secrets one unit apart, and among few for the farthest two.
 
     Examples
     --------
     >>> from sfumato.privacy import PrivacyType
     >>> from sfumato.spaces import line
-    >>> promised(PrivacyType(line(3, unit="km"), alpha="1/2"))
-    'alpha = 1/2 per km: at 1 km, no output is more than 2 times as likely for one secret as for the other'
+    >>> print(promised(PrivacyType(line(3, unit="km"), alpha="1/2")))
+    alpha = 1/2 per km: at 1 km, no output is more than 2 times as likely for one secret as for the other, and none is
+    more than 4 times at 2 km, between the farthest two
     """
     if isinstance(privacy.space, Box):
         return _promised_on_a_box(privacy, privacy.space)
@@ -53,10 +60,30 @@ def promised(privacy: PrivacyType) -> str:
     where = f"at 1 {unit}" if unit else "at distance 1"
     return (
         f"{value}{per(privacy.space)}: {where}, no output is more than {factor} times as likely for one secret as for "
-        "the other"
+        f"the other{_at_the_farthest(privacy)}"
         + (f"; nothing is promised about {count} pairs of secrets, which no path joins" if count else "")
         + _about_cells(privacy.space)
     )
+
+
+def _at_the_farthest(privacy: PrivacyType) -> str:
+    found = farthest_two(privacy)
+    return f", and none is more than {found[0]} times at {found[1]}, between the farthest two" if found else ""
+
+
+def farthest_two(privacy: PrivacyType) -> tuple[str, str] | None:
+    """The factor that a promise leaves for the farthest two of few secrets, and how far they are apart.
+
+    That is what the promise means for all of them; None for many, or where no two are farther apart than 1.
+    """
+    apart, unit = farthest_of_few(privacy.space), privacy.space.unit
+    where = f"{at_most(apart, 4)} {unit}" if unit in METRES else f"distance {at_most(apart, 4)}"
+    return None if apart in (0, 1) else (factor_words(privacy, apart), where)
+
+
+def farthest_of_few(space: FiniteSpace) -> Fraction:
+    """How far the farthest two of few secrets are apart, 0 for many."""
+    return farthest(space) if len(space) <= FEW_SECRETS else Fraction(0)
 
 
 def _about_cells(space: FiniteSpace) -> str:
@@ -70,7 +97,15 @@ def _about_cells(space: FiniteSpace) -> str:
 def _promise_parts(privacy: PrivacyType) -> tuple[str, str]:
     """ε or α, and the factor at distance one."""
     value = f"epsilon = {_short(privacy.epsilon)}" if privacy.epsilon is not None else f"alpha = {privacy.alpha}"
-    return value, f"{exp(privacy.rate):.4g}" if privacy.rate < _LARGEST_EXPONENT else f"e^{privacy.rate:.4g}"
+    return value, factor_words(privacy, Fraction(1))
+
+
+def factor_words(privacy: PrivacyType, distance: Fraction) -> str:
+    """By how much likelier an output may be at a distance, rounded up; as a power of e where nobody pictures it."""
+    exponent = privacy.rate_bounds(64)[1] * distance
+    if exponent < _LARGEST_EXPONENT:
+        return at_most(factor_above(privacy, distance), 4)
+    return f"e^{at_most(exponent, 4)}"
 
 
 def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
@@ -86,13 +121,17 @@ def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
     )
 
 
-def amount(value: Fraction, setup: Setup) -> str:
-    """A loss with its unit, as a fraction too where that is short and says more."""
+def amount(value: Fraction, setup: Setup, rounded: Callable[[Fraction, int], str] | None = None) -> str:
+    """A loss with its unit; where that is short and says more, the fraction, and its nearest decimal beside it.
+
+    A bound comes with what rounds it to its side: :func:`~sfumato.numbers.at_most` or ``at_least``.
+    """
     in_units = setup.loss.name == "distance" and not setup.about_shares
     unit = f" {setup.space.unit}" if setup.space.unit and in_units else ""
-    shown, exact = f"{float(value):.6g}", str(value)
-    says_all = Fraction(shown) == value or len(exact) > _LONGEST_FRACTION
-    return f"{shown}{unit}" if says_all else f"{exact} = {shown}{unit}"
+    nearest, exact = f"{float(value):.6g}", str(value)
+    if Fraction(nearest) == value or len(exact) > _LONGEST_FRACTION:
+        return f"{nearest if rounded is None else rounded(value, 6)}{unit}"
+    return f"{exact} = {nearest}{unit}"
 
 
 def stake(setup: Setup) -> str:
@@ -156,9 +195,9 @@ def on_the_ground(value: Fraction, box: Box) -> str:
     --------
     >>> from sfumato.spaces.earth import earth_box
     >>> on_the_ground(Fraction("1.85"), earth_box("40.70 N", "74.02 W", sides=(10, 10), step="500 m"))
-    ', which is 1.85 to 1.853 km on the ground'
+    ', which is 1.85 to 1.854 km on the ground'
     """
     if box.frame is None:
         return ""
-    least, most = (f"{float(end):.4g}" for end in ground_range(value, box))
+    least, most = between(*ground_range(value, box), 4)
     return f", which is {least} to {most} {box.unit} on the ground"

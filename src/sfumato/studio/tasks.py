@@ -28,7 +28,7 @@ from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.measures import prior_loss
 from sfumato.mechanisms import MECHANISMS
-from sfumato.numbers import at_most, floats, told_apart
+from sfumato.numbers import at_most, float_above, float_below, floats, told_apart
 from sfumato.privacy import PrivacyType, has_tight_constraints, is_regular, kernels, satisfies
 from sfumato.privacy.promise import rate
 from sfumato.report.audit import audit
@@ -209,7 +209,7 @@ def _described(best: Design, desk: Desk) -> dict[str, Any]:
             "blind": float(prior_loss(question.prior.to_floats(), question.loss_on_outputs)) if expected else None,
         }
     return {
-        **shown, **_look(desk), "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap,
+        **shown, **_look(desk), "loss": float_above(best.loss), "bound": float_below(best.bound), "gap": best.gap,
         "method": best.method, "seconds": round(best.seconds["total"], 4), "rate": mechanism.privacy.rate,
         "unit": question.space.unit, "loss_name": question.loss.name, "digest": mechanism.proof.digest,
     }  # fmt: skip
@@ -274,7 +274,10 @@ def _epsilon(value: Any) -> Fraction:
 
 def _drawn(points: list[tuple[Fraction, Design]]) -> dict[str, Any]:
     epsilons, designs = zip(*points, strict=True)
-    told = [{"epsilon": float(e), "loss": float(m.loss), "bound": float(m.bound), "gap": m.gap} for e, m in points]
+    told = [
+        {"epsilon": float(e), "loss": float_above(m.loss), "bound": float_below(m.bound), "gap": m.gap}
+        for e, m in points
+    ]
     return {"figure": figure_of(curve_figure(Curve(epsilons, designs))), "points": told}
 
 
@@ -291,8 +294,9 @@ def _compare(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     for row, record in zip(comparison.rows, comparison.records(), strict=True):
         small = len(space) * len(row.channel.outputs) <= _MOST_ENTRIES
         rows.append({**record, **(table_of(row.channel, space) if small else {"outputs": [], "at": [], "matrix": ""})})
-    return {"rows": rows, "blind": float(comparison.blind), "bound": float(best.bound), "left_out": comparison.left_out,
-            "loss_name": desk.setup.loss.name, "unit": space.unit, "rate": privacy.rate}  # fmt: skip
+    return {"rows": rows, "blind": float(comparison.blind), "bound": float_below(best.bound),
+            "left_out": comparison.left_out, "loss_name": desk.setup.loss.name, "unit": space.unit,
+            "rate": privacy.rate}  # fmt: skip
 
 
 def _kernels(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
@@ -356,7 +360,8 @@ def _counterexample(verdict: Verdict) -> dict[str, Any]:
 
 def _about_regular(verdict: Verdict) -> str:
     if verdict.outcome == "holds":
-        most = _number(verdict.witness.bound)
+        bound = verdict.witness.bound
+        most = str(bound) if _is_short(bound) else at_most(bound, 6)
         return f"No mechanism of the type lets anybody guess the secret with a chance above {most}."
     if verdict.outcome == "fails" and hasattr(verdict.witness, "secret"):
         return f"The prior is too uneven around {label(verdict.witness.secret)}."
@@ -409,9 +414,11 @@ def _number(value: Any) -> str:
 
 def _numbers(first: Any, second: Any) -> tuple[str, str]:
     """Two numbers that are said to differ: fractions where both are short, else as many digits as it takes."""
-    texts = [str(value) if isinstance(value, Fraction) else "" for value in (first, second)]
-    short = all(text and len(text) <= _LONGEST_FRACTION for text in texts)
-    return (texts[0], texts[1]) if short else told_apart(first, second)
+    return (str(first), str(second)) if _is_short(first) and _is_short(second) else told_apart(first, second)
+
+
+def _is_short(value: Any) -> bool:
+    return isinstance(value, Fraction) and len(str(value)) <= _LONGEST_FRACTION
 
 
 _ANSWERS: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {

@@ -22,14 +22,14 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.boxes.anchors import interpolated
 from sfumato.design.boxes.moments import Moments, moments
 from sfumato.design.boxes.table import best_places, claim_of, exact_points
-from sfumato.design.comparison_candidates import OPTIMAL, ComparedRows, aligned, below
+from sfumato.design.comparison_candidates import OPTIMAL, ComparedRows, aligned
 from sfumato.design.optimal import design
 from sfumato.errors import NotSupported, PrivacyViolation, SolverError, expect
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.mechanisms.box_noise import laplace_noise, noise_on_box, noise_table
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.mechanisms.smoothing import merged_columns, smooth
-from sfumato.numbers import Array, Floats, exact
+from sfumato.numbers import Array, Floats, at_least, exact
 from sfumato.privacy.rates import box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.spaces.box import METRICS, Box
@@ -74,7 +74,7 @@ class BoxComparison(ComparedRows[KnownOnBox]):
     def __str__(self) -> str:
         rows = ((row.name, f"{float(row.loss):.6g}", row.note) for row in self.rows)
         lines: list[tuple[str, ...]] = [("mechanism", "loss", "proved"), *rows]
-        least = [below(row.bound) for row in self.rows if row.bound is not None]
+        least = [at_least(row.bound, 6) for row in self.rows if row.bound is not None]
         said = [f"no mechanism with this promise loses less than {bound}, whatever its outputs" for bound in least]
         return "\n".join([repr(self.privacy), *aligned(lines, left=(0, 2)), *said])
 

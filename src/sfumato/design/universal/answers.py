@@ -10,7 +10,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
 from sfumato.design.universal.theorems import OptimalityGround
-from sfumato.numbers import told_apart
+from sfumato.numbers import at_least, between
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Better", "Regret", "RegretCertificate", "UniversalDesign"]
@@ -112,9 +112,8 @@ class UniversalDesign:
             return holds("this mechanism is one: its regret is 0 for every prior", self.mechanism)
         if self.lower > 0:
             count = 0 if self.certificate is None else len(self.certificate.priors)
-            return fails(
-                f"no mechanism serves {count} priors within {float(self.lower):.3g} of their best", self.certificate
-            )
+            within = at_least(self.lower, 3)
+            return fails(f"no mechanism serves {count} priors within {within} of their best", self.certificate)
         return undecided(f"the least regret is at most {_ends(0, self.upper)[1]}, and nothing above 0 was proved")
 
     def __repr__(self) -> str:
@@ -126,4 +125,4 @@ class UniversalDesign:
 
 def _ends(low: Fraction | int | None, high: Fraction | None) -> tuple[str, str]:
     """Two bounds, None being infinite."""
-    return told_apart(inf if low is None else low, inf if high is None else high)
+    return between(inf if low is None else low, inf if high is None else high)

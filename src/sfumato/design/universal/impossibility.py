@@ -18,7 +18,7 @@ from sfumato.design.universal.question import Question, pose
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
 from sfumato.lp import solve
-from sfumato.numbers import Array, common_denominator
+from sfumato.numbers import Array, at_least, common_denominator
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -86,7 +86,7 @@ def _from_design(question: Question, design: UniversalDesign) -> Verdict:
 def _impossible(question: Question, certificate: RegretCertificate) -> Verdict:
     count, regret = len(certificate.priors), certificate.bound
     witness = Impossibility(certificate.priors, regret, certificate, *_theorem(question))
-    return holds(f"no mechanism serves {count} priors within {float(regret):.3g} of their best", witness)
+    return holds(f"no mechanism serves {count} priors within {at_least(regret, 3)} of their best", witness)
 
 
 def _candidates(question: Question) -> list[Prior]:

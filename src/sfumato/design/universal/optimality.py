@@ -18,7 +18,7 @@ from sfumato.design.universal.theorems import OptimalityGround, theorem
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import posterior_loss
-from sfumato.numbers import TABLE_ROUNDING
+from sfumato.numbers import TABLE_ROUNDING, at_least, at_most
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -132,12 +132,12 @@ def _enumerated(question: Question, channel: Channel, among: PriorSet, program: 
     if better.gap > 0:
         return _failed(better)
     assert regret.upper is not None
-    return undecided(f"its regret is at most {float(regret.upper):.2g}, and no counter-example was proved", regret)
+    return undecided(f"its regret is at most {at_most(regret.upper)}, and no counter-example was proved", regret)
 
 
 def _failed(better: Better) -> Verdict:
     weights = [str(w) for w in better.prior.weights]
     if max(map(len, weights)) > 12 or len(weights) > 12:
         weights = [f"{float(w):.3g}" for w in better.prior.weights[:12]] + ["…"] * (len(weights) > 12)
-    gap = str(better.gap) if len(str(better.gap)) <= 16 else f"{float(better.gap):.3g}"
+    gap = str(better.gap) if len(str(better.gap)) <= 16 else at_least(better.gap, 3)
     return fails(f"for the prior ({', '.join(weights)}) another mechanism loses {gap} less", better)

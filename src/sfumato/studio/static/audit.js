@@ -1,7 +1,7 @@
 // A matrix from somewhere else: private or not, at which ε, what breaks it, how far from the optimum, and repaired.
 
 import { Question } from "./question.js";
-import { chosenText, fill, make, near, outcome, percent, say } from "./dom.js";
+import { above, chosenText, fill, make, near, outcome, percent, say } from "./dom.js";
 import { keep } from "./keep.js";
 import { state } from "./state.js";
 import { holding } from "./work.js";
@@ -72,12 +72,12 @@ function draw(audit) {
       make("p", {}, audit.epsilon === null ? "At none: some output is impossible for one secret and possible for another." : `ε = ${audit.needed}${unit}${nearest ? ", as it is written" : ""}.`),
       tightest && make("p", { className: "soft" }, `What decides it: output ${tightest.output} is ${tightest.ratio} times as likely for ${tightest.pair[0]} as for ${tightest.pair[1]}, at distance ${near(tightest.distance)}.`)),
     make("article", {}, make("h3", {}, "How far from the optimum?"),
-      make("p", {}, `With the best action for each output it loses ${near(audit.loss, 5)}; the optimum for this promise loses ${near(audit.optimum, 5)}.`),
+      make("p", {}, `With the best action for each output it loses ${near(audit.loss, 5)}; the optimum for this promise loses ${above(audit.optimum, 5)}.`),
       breaks && make("p", { className: "soft" }, audit.excess === null
         ? "It promises less than was asked for, so that it may well lose less."
         : `It promises less than was asked for, and yet it loses ${percent(audit.excess, 2)} more than the optimum of the promise.`)),
     make("article", {}, make("h3", {}, "Repaired"),
-      make("p", {}, `A proved mechanism next to it: no row moves by more than ${near(audit.moved, 3)} of its probability; loss ${near(audit.repaired_loss, 5)}.`),
+      make("p", {}, `A proved mechanism next to it: no row moves by more than ${above(audit.moved, 3)} of its probability; loss ${near(audit.repaired_loss, 5)}.`),
       make("button", { type: "button", onclick: () => keep("audit", { ...asked(), repaired: true }) }, "Download the repaired mechanism")));
   say(`Audit: ${verdict.outcome}. ${verdict.reason}`);
 }

@@ -2,7 +2,7 @@
 
 import { Question } from "./question.js";
 import { Chart } from "./charts.js";
-import { colour, fill, make, near } from "./dom.js";
+import { above, below, colour, fill, make, near } from "./dom.js";
 import { range } from "./promise.js";
 import { change, state } from "./state.js";
 
@@ -48,5 +48,5 @@ async function draw() {
   fill(listed, make("summary", {}, "The points as a table"), make("table", {},
     make("thead", {}, make("tr", {}, ...["ε", "loss", "no mechanism below", "gap"].map((name) => make("th", { scope: "col" }, name)))),
     make("tbody", {}, ...last.points.map((point) => make("tr", {}, make("th", { scope: "row" }, near(point.epsilon)),
-      make("td", {}, near(point.loss, 5)), make("td", {}, near(point.bound, 5)), make("td", {}, near(point.gap, 2)))))));
+      make("td", {}, above(point.loss, 5)), make("td", {}, below(point.bound, 5)), make("td", {}, above(point.gap, 2)))))));
 }

@@ -34,12 +34,26 @@ export function near(value, digits = 4) {
   if (value === 0) return "0";
   const size = Math.floor(Math.log10(Math.abs(value)));
   if (size < -4 || size > 9) {
-    const factor = Number((value / 10 ** size).toPrecision(Math.min(digits, 3)));
+    const factor = Number((value / 10 ** size).toPrecision(digits));
     const power = "10" + [...String(size)].map((c) => SUPERSCRIPTS[c]).join("");
     return factor === 1 ? power : `${factor} × ${power}`;
   }
   return String(Number(value.toPrecision(digits))).replace("-", "−");
 }
+
+/** The decimal of so many digits beside a number: up to `side` 1, down to `side` −1. */
+function towards(value, digits, side) {
+  const nearest = Number(value.toPrecision(digits));
+  if (!Number.isFinite(value) || value === 0 || (nearest - value) * side >= 0) return nearest;
+  const unit = Math.floor(Math.log10(Math.abs(nearest))) - digits + 1;
+  return Number((nearest + side * Number(`1e${unit}`)).toPrecision(digits));
+}
+
+/** A bound from above, rounded up: what is said to be at most this much is. */
+export const above = (value, digits = 4) => (typeof value === "number" ? near(towards(value, digits, 1), digits) : near(value));
+
+/** A bound from below, rounded down: what is said to be at least this much is. */
+export const below = (value, digits = 4) => (typeof value === "number" ? near(towards(value, digits, -1), digits) : near(value));
 
 /** A share as a percentage; what is too small to matter is said to be. */
 export const percent = (share, digits = 3) => (share > 0 && share < 1e-5 ? "< 0.001 %" : `${near(100 * share, digits)} %`);

@@ -3,7 +3,7 @@
 import * as audit from "./audit.js";
 import * as curve from "./curve.js";
 import * as density from "./density.js";
-import { $, fill, make, near, percent, say } from "./dom.js";
+import { $, above, below, fill, make, near, say } from "./dom.js";
 import * as form from "./form.js";
 import * as keep from "./keep.js";
 import * as known from "./known.js";
@@ -84,7 +84,7 @@ function showDesign(answer, question, quick) {
   $("problem").hidden = true;
   curve.at(answer);
   redraw(quick ? "quick" : "design");
-  if (!quick) say(`Expected loss ${near(answer.loss)}${unit(answer)}. ${$("promise").textContent}`);
+  if (!quick) say(`Expected loss ${above(answer.loss)}${unit(answer)}. ${$("promise").textContent}`);
 }
 
 /** A space whose design takes its time: its prior can be looked at meanwhile. */
@@ -124,8 +124,8 @@ const unit = (answer) => (answer.unit && answer.loss_name === "distance" ? ` ${a
 
 function numbers(answer) {
   const items = [
-    ["Expected loss", near(answer.loss) + unit(answer), answer.exact && `= ${answer.exact}`],
-    ["No mechanism loses less than", near(answer.bound) + unit(answer), answer.gap ? `gap ${percent(answer.gap, 2)}` : "the optimum exactly"],
+    ["Expected loss", above(answer.loss) + unit(answer), answer.exact && `= ${answer.exact}`],
+    ["No mechanism loses less than", below(answer.bound) + unit(answer), answer.gap ? `gap ${above(100 * answer.gap, 2)} %` : "the optimum exactly"],
     answer.blind !== null && ["If nothing is disclosed", near(answer.blind) + unit(answer), ""],
     ["Proved in", `${near(answer.seconds, 2)} s`, answer.method],
   ].filter(Boolean);

@@ -1,11 +1,12 @@
 // ε: a slider for the hand, a text for the head, a sentence for both. Equal steps of the slider are equal factors.
 
-import { $, near } from "./dom.js";
+import { $, above, near } from "./dom.js";
 import { change, state } from "./state.js";
 import { hold } from "./work.js";
 
 const STEPS = 1000;
 const FAR = 3; // ε times the side of a cell, beyond which factors are told for the distances at which odds double
+const FEW = 100; // secrets, of which the farthest two are told as well
 let least = 1, largest = 10; // distances of the space
 let reached = ""; // the ε of the design, for who said at which distance odds double
 let editing = false; // what somebody is typing is not overwritten
@@ -67,18 +68,25 @@ export function show() {
   $("epsilon").setAttribute("aria-valuetext", `ε = ${near(value)} ${unit}`);
 }
 
+/** Of few secrets, what the promise means for the farthest two. */
+function farthest(answer, steps, times) {
+  if (answer.place.labels.length > FEW || largest <= Math.max(...steps) + 1e-9) return "";
+  return `, and ${times(largest)}× between the farthest two, at ${near(largest, 3)}${answer.unit ? ` ${answer.unit}` : ""}`;
+}
+
 /** What a design says of its promise. */
 export function showReach(answer) {
   [least, largest] = answer.place.distances;
   reached = near(answer.rate, 4);
   const unit = answer.unit;
   $("epsilon-unit").textContent = unit ? `per ${unit}` : "per unit";
-  const times = (distance) => near(Math.exp(Math.min(answer.rate * distance, 700)), 3);
+  // the last bits belong to the double: a factor of 3 is not told as 3.01
+  const times = (distance) => above(Math.exp(Math.min(answer.rate * distance, 700)) * (1 - 2 ** -48), 3);
   const short = answer.about === "coordinates" && answer.rate * least > FAR ? Math.log(2) / answer.rate : least;
   const steps = [short, 2 * short, 4 * short].filter((distance) => distance <= largest + 1e-9);
   const words = steps.map((distance) => `${times(distance)}× at ${near(distance, 3)}${unit ? ` ${unit}` : ""}`);
   $("promise").textContent = answer.about === "coordinates"
     ? `The promise is about all points, not about cells. No output is much likelier at one point than at another near it: at most ${words.join(", ")}, and at smaller distances in proportion.`
-    : `No output is much likelier for one secret than for another near it: at most ${words.join(", ")}.`;
+    : `No output is much likelier for one secret than for another near it: at most ${words.join(", ")}${farthest(answer, steps, times)}.`;
   show();
 }

@@ -1,6 +1,6 @@
 // One design at a time, always of the newest state. While somebody drags, quick ones; then one that is close to the optimum.
 
-import { $, complain, near, say } from "./dom.js";
+import { $, above, below, complain, say } from "./dom.js";
 import { allow } from "./keep.js";
 import { ask, Errand, Refusal } from "./server.js";
 import { state } from "./state.js";
@@ -87,7 +87,7 @@ async function look(question) {
 function showProgress(content) {
   if (running.stopping || running.seconds <= PATIENCE) return;
   const numbers = content.gap !== undefined
-    ? `  ·  loss ${near(content.loss)}  ·  bound ${near(content.bound)}  ·  gap ${content.gap < 1 ? `${near(100 * content.gap, 2)} %` : "above 100 %"}`
+    ? `  ·  loss ${above(content.loss)}  ·  bound ${below(content.bound)}  ·  gap ${content.gap < 1 ? `${above(100 * content.gap, 2)} %` : "above 100 %"}`
     : "";
   working(`${content.doing || "designing"}  ·  ${running.seconds.toFixed(1)} s${numbers}`, true);
 }
