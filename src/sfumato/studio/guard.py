@@ -9,6 +9,7 @@ Every answer forbids its page to load anything from elsewhere.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from secrets import compare_digest
 from typing import Any
@@ -65,7 +66,7 @@ class Guard:
                 await self.inner(scope, receive, send)
             return
         heads = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        refused = self._refused(scope["method"], scope["path"], heads)
+        refused = self._refused(scope["method"], scope["path"], heads, self.opened_by(scope["headers"]))
         if refused is None and scope["method"] == "POST":
             body = await self._body(heads, Request(scope, receive))
             if isinstance(body, bytes):
@@ -85,7 +86,12 @@ class Guard:
 
         await self.inner(scope, receive, sending)
 
-    def _refused(self, method: str, path: str, heads: dict[str, str]) -> tuple[int, str] | None:
+    def opened_by(self, heads: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Whether a request carries the key."""
+        shown = dict(heads).get(_KEY_HEADER.encode(), b"")
+        return compare_digest(shown, self.key.encode())
+
+    def _refused(self, method: str, path: str, heads: dict[str, str], opened: bool) -> tuple[int, str] | None:
         """Status and sentence, if the request may not pass."""
         host = heads.get("host", "")
         if host not in self.hosts:
@@ -104,7 +110,7 @@ class Guard:
             return 403, "another page may not ask the studio for anything"
         if method != "POST":
             return None
-        if not compare_digest(heads.get(_KEY_HEADER, "").encode(), self.key.encode()):
+        if not opened:
             return 403, "the key of this studio is missing: open the address that `sfumato studio` printed"
         if heads.get("content-type", "").partition(";")[0].strip() != "application/json":
             return 415, "a request to the studio is JSON"

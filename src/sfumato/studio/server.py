@@ -24,6 +24,7 @@ from plotly.offline import get_plotlyjs
 
 from sfumato.errors import InvalidInput
 from sfumato.studio.api import KeptDesigns, routes
+from sfumato.studio.connections import settings
 from sfumato.studio.guard import Guard, own_hosts
 from sfumato.studio.jobs import Work, Workers
 from sfumato.studio.tasks import do
@@ -108,14 +109,10 @@ def serve(port: int = 0, *, opens: bool = True, say: Callable[[str], Any] = prin
     key = token_urlsafe(24)
     address = f"http://127.0.0.1:{port}/?key={key}"
     say(address)
-    config = uvicorn.Config(
-        app(port, key), log_level="warning", access_log=False, server_header=False, timeout_keep_alive=20,
-        timeout_graceful_shutdown=2, limit_concurrency=64, h11_max_incomplete_event_size=1 << 16, ws="none",
-    )  # fmt: skip
     with ExitStack() as until_the_end:
         if opens:
             threading.Timer(0.4, webbrowser.open, [until_the_end.enter_context(_leading_to(address))]).start()
-        _Server(config, until_the_end).run(sockets=[listener])
+        _Server(settings(app(port, key)), until_the_end).run(sockets=[listener])
 
 
 @contextmanager
