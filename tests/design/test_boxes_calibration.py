@@ -9,8 +9,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.certify.noise import BoxNoise
+from sfumato.design.boxes.calibration import BoxCalibration
 from sfumato.errors import InvalidInput, NotConverged, NotSupported
 from sfumato.spaces.earth import earth_box, ground_stretch
+from sfumato.watch import Watch
 
 ROAD = sf.box((4,), step=1, unit="km")
 PEOPLE = sf.Prior.on_cells([1, 3, 3, 1], ROAD)
@@ -96,3 +98,40 @@ def test_who_asks_for_no_lower_end_gets_none() -> None:
         progress=lambda state: seen.append(state.stage),
     )  # fmt: skip
     assert found.low == 0 and 0.95 < found.design.loss <= 1 and len(seen) <= 2
+
+
+_INTERVAL = sf.box((6,), step=2)
+_WHOLE = Fraction(3, 2)  # what is lost there by who tells nothing
+
+
+@pytest.mark.parametrize(
+    ("target", "goal", "widest"),
+    [
+        (Fraction(56, 97), "reach", 0.11),
+        (_WHOLE * Fraction(19, 20), "keep", 0.11),
+        (_WHOLE * Fraction(199, 200), "reach", 0.9),
+    ],
+    ids=["steep", "flat and kept", "nearly blind"],
+)
+def test_the_search_stays_where_the_answer_is(target: Fraction, goal: Any, widest: float) -> None:
+    """Near the loss when nothing is told the curve is flat, and slopes point anywhere."""
+    seen: list[str] = []
+    found = sf.calibrate(
+        sf.Prior.uniform(_INTERVAL), sf.losses.distance(_INTERVAL), _INTERVAL, target=target, goal=goal, time_limit=60,
+        progress=lambda state: seen.append(state.stage),
+    )  # fmt: skip
+    assert 0 < found.low < found.high and found.high - found.low <= Fraction(widest) * found.high
+    assert found.design.bound > target if goal == "keep" else found.design.loss <= target
+    looked_at = [float(stage.split()[3].rstrip(":")) for stage in seen if stage.startswith("at ε = ")]
+    assert looked_at and max(looked_at) < 20 * found.high and min(looked_at) > found.low / 20
+
+
+def test_what_is_missing_has_its_true_reason() -> None:
+    def search(limit: float | None) -> BoxCalibration:
+        return BoxCalibration(PEOPLE, LOSS, ROAD, None, Fraction(2, 5), "keep", 0.1, Watch(limit), None)
+
+    rested, hurried = search(60), search(60)
+    hurried.hurried = True
+    rested.tried = [Fraction(1), Fraction(2)]
+    assert "within 60 s: give it more time" in hurried.missing()
+    assert rested.missing().endswith("by 2 designs for epsilon between 1 and 2: they leave it open")

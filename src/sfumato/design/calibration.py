@@ -225,15 +225,10 @@ def _calibrated_on_box(
     width = 1.0 if precision == 1 else relative_width(usual_precision(box) if precision is None else precision)
     outputs = None if outputs is None else items(outputs, "outputs")
     with searching(Effort(width, watch, progress=progress)):
-        ends = BoxCalibration(prior, loss, box, outputs, aim, goal, width, watch, progress).search()
-    missing = [side for side in ((True,) if goal == "reach" else (True, False)) if side not in ends]
-    if missing:
-        asked = watch.limit is not None and not watch.stopped
-        raise NotConverged(
-            f"no epsilon was found within {watch.limit:g} s: give it more time"
-            if asked
-            else f"no epsilon was proved to {'reach' if True in missing else 'keep'} the target {float(aim):g}"
-        )
+        search = BoxCalibration(prior, loss, box, outputs, aim, goal, width, watch, progress)
+        ends = search.search()
+    if search.missing():
+        raise NotConverged(search.missing())
     high, met = ends[True]
     low, missed = ends.get(False, (Fraction(0), met))
     return Calibration(low, high, high, met) if goal == "reach" else Calibration(low, high, low, missed)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import exp, log
+from math import exp, inf, log
 from typing import Any, Literal
 
 from sfumato.channels.prior import Prior
@@ -36,6 +36,11 @@ _TABLE_BELOW = 0.87  # a table needs so much less ε than noise for one loss, wh
 _NOISE_LOSS = 1.02  # times k/ε: what noise on a lattice loses, about
 _ABOVE = 1.003  # a bound is aimed this much above the target, and a loss below it
 _SHARE = 0.6  # of the time that is left, for the next stage
+_ESTIMATING = 0.3  # of the time that is left, for all estimates
+_FARTHEST = 1.4  # in ln ε, for one step: where the curve is flat a secant leads anywhere
+_NEAREST = 0.002  # in ln ε, to one that has been looked at
+_FALLS = 8  # bounds that are looked for, at most
+_FIRST_FALL = 0.03  # in ln ε, from one whose bound was not enough; the next falls are twice as long, and so on
 
 
 @dataclass(eq=False)
@@ -58,6 +63,8 @@ class BoxCalibration:
     progress: Callable[[Any], object] | None
     ends: dict[bool, tuple[Fraction, BoxDesign]] = field(default_factory=dict)
     slope: float = 1.0
+    tried: list[Fraction] = field(default_factory=list)
+    hurried: bool = False  # whether a stage was ended by the time
 
     def __post_init__(self) -> None:
         least, most = ground_stretch(self.box)
@@ -72,18 +79,31 @@ class BoxCalibration:
         try:
             start = self._noise()
             table = short(_TABLE_BELOW * float(start))
-            if self._noisy(table):
+            if True in self.ends and self._noisy(table):
                 self._noise_below()
             else:
                 self._tables(table)
         except KeyboardInterrupt:
             self.watch.stop()
         except TimeIsUp:
-            pass
-        except NotConverged:
+            self.hurried = True
+        except (NotConverged, NotSupported):
             if not self.ends:
                 raise
         return self.ends
+
+    def missing(self) -> str:
+        """Why there is no answer, in words that are true; nothing where there is one."""
+        side = next((side for side in (True, False)[: 1 + (self.goal == "keep")] if side not in self.ends), None)
+        if side is None:
+            return ""
+        what = f"no epsilon was proved to {'reach' if side else 'keep'} the target {float(self.target):g}"
+        if self.hurried and self.watch.limit is not None and not self.watch.stopped:
+            return f"{what} within {self.watch.limit:g} s: give it more time"
+        if not self.tried or self.watch.stopped:
+            return what
+        ends = " and ".join(f"{float(end):.4g}" for end in (min(self.tried), max(self.tried)))
+        return f"{what} by {len(self.tried)} designs for epsilon between {ends}: they leave it open"
 
     # ------------------------------------------------------------- what is asked of each ε
 
@@ -132,6 +152,8 @@ class BoxCalibration:
             self.ends[True] = epsilon, found
         if found.bound > self.beyond and (False not in self.ends or epsilon >= self.ends[False][0]):
             self.ends[False] = epsilon, found
+        self.tried.append(epsilon)
+        self.hurried = self.hurried or found.stopped
         if stage.stopped:
             self.watch.stop()
         return found
@@ -182,28 +204,48 @@ class BoxCalibration:
     # ------------------------------------------------------------- tables
 
     def _tables(self, start: Fraction) -> None:
-        """Find the place on coarse lattices, then prove both sides of it."""
+        """Find the place on coarse lattices, then prove both sides of it, first the one that was asked for."""
         epsilon = self._estimated(start)
         if self.goal == "reach":
-            high = self._above(epsilon, Aim(loss=float(self.within)))
+            high = self._above(epsilon)
             part = float(high.bound / self.beyond) / _ABOVE if high.bound else 1 - self._tolerance()
             self._below(self._moved(epsilon, min(part, 1 / _ABOVE)))
-        else:
-            self._above(epsilon, Aim(("lattice",), loss=float(self.within)))
-            self._below(self._moved(epsilon, 1 - self._tolerance() / 2))
+            self._closer()
+            return
+        self._below(self._moved(epsilon, 1 - self._tolerance() / 2))
+        if False in self.ends:  # the design that is returned: bounds are proved beside any table, and its is silent
+            self._design(self.ends[False][0], Aim(bound=float(self.beyond)))
+            if self._open():
+                self._above(epsilon)
+
+    def _closer(self) -> None:
+        """A smaller ε that is enough, where a bound has shown that the first one was too large."""
+        if len(self.ends) < 2 or not self._open():
+            return
+        (low, _), (high, found) = self.ends[False], self.ends[True]
+        self.close /= 2
+        epsilon = self._moved(high, float(found.loss / self.within) * _ABOVE)
+        if low < epsilon < high:
+            self._above(epsilon)
 
     def _moved(self, epsilon: Fraction, part: float) -> Fraction:
-        """The ε at which a loss or bound is 1/part times what it is here, by the slope of the curve."""
-        return short(float(epsilon) * part ** (1 / self.slope))
+        """The ε at which a loss or bound is 1/part times what it is here, by the slope of the curve; never far away."""
+        way = min(max(log(part) / self.slope, -_FARTHEST), _FARTHEST)
+        return short(float(epsilon) * exp(way))
 
     def _estimated(self, start: Fraction) -> Fraction:
-        """Where tables lose just less than the target, by secants through losses in floats."""
+        """Where tables lose just less than the target, by secants through losses in floats.
+
+        What loses more and what loses less enclose the place, and no secant leaves them.
+        """
         places: list[tuple[float, float]] = []
         goal, epsilon, fine = log(float(self.within) / _ABOVE), start, False
-        while len(places) < _ESTIMATES:
+        inside = [-inf, inf]
+        watch = self.watch.share(_ESTIMATING)
+        while len(places) < _ESTIMATES and not (places and watch.over):
             if self._noisy(epsilon):
                 return epsilon
-            stage = self._stage()
+            stage = watch if places else self._stage()
             value = lattice_loss(
                 self.prior, self.loss, PrivacyType(self.box, epsilon=epsilon), self.outputs,
                 self._tolerance() if fine else _ROUGH, stage, self._told(epsilon),
@@ -218,36 +260,62 @@ class BoxCalibration:
             places.append(here)
             if fine and -self.close * self.slope / 8 <= missed <= 0:
                 return epsilon
-            fine = fine or (len(places) > 1 and abs(missed) < _ROUGH)
+            if not fine and len(places) > 1 and abs(missed) < _ROUGH * self.slope:
+                fine, inside = True, [-inf, inf]  # coarse losses are above fine ones, and enclose nothing of them
+            else:
+                side = 0 if missed > 0 else 1
+                inside[side] = (max, min)[side](inside[side], here[0])
             aimed = goal - (self.close * self.slope / 16 if fine else 0.0)
-            epsilon = short(exp(here[0] + (here[1] - aimed) / self.slope))
+            way = here[0] + min(max((here[1] - aimed) / self.slope, -_FARTHEST), _FARTHEST)
+            epsilon = short(exp(_within(way, *inside)))
         return epsilon
 
     def _slope(self, one: tuple[float, float], other: tuple[float, float]) -> None:
         slope = -(other[1] - one[1]) / (other[0] - one[0])
         self.slope = min(max(slope, _FLATTEST), _STEEPEST)
 
-    def _above(self, epsilon: Fraction, aim: Aim) -> BoxDesign:
+    def _above(self, epsilon: Fraction) -> BoxDesign:
         """A design that reaches the target, at this ε or a little farther up."""
+        aim = Aim(("lattice", "bound") if self.goal == "reach" else ("lattice",), loss=float(self.within))
         for _ in range(_TRIES):
             found = self._design(epsilon, aim)
             if found.loss <= self.within:
                 break
-            epsilon = short(float(epsilon) * (float(found.loss / self.within) * _ABOVE) ** (1 / self.slope))
+            epsilon = self._moved(epsilon, float(found.loss / self.within) * _ABOVE)
         return found
 
     def _below(self, epsilon: Fraction) -> None:
-        """Designs at smaller ε until a bound is above the target, and about as near to it as was asked for."""
-        goal = float(self.beyond)
-        aim = Aim(bound=goal) if self.goal == "keep" else Aim(("bound",), bound=goal)
-        for _ in range(_TRIES):
-            if not self._open() and self.goal == "reach":
+        """Bounds at smaller ε until one is above the target, and about as near to it as was asked for.
+
+        An ε whose bound was not enough is not passed again, nor one whose was: what is between them is halved where
+        slopes lead out of it.
+        """
+        goal, missed = float(self.beyond), inf
+        if True in self.ends:
+            missed = log(float(self.ends[True][0]))
+        for count in range(_FALLS):
+            if not self._open() and (self.goal == "reach" or count):
                 return
-            found = self._design(epsilon, aim)
-            better = self._moved(epsilon, float(found.bound / self.beyond) / _ABOVE) if found.bound else epsilon / 2
-            if found.bound > self.beyond and (not self._open() or better <= epsilon * (1 + self.close / 4)):
-                return
-            epsilon = better
+            found = self._design(epsilon, Aim(("bound",), bound=goal))
+            here = log(float(epsilon))
+            better = float(self._moved(epsilon, float(found.bound / self.beyond) / _ABOVE)) if found.bound else 0.0
+            if found.bound > self.beyond:
+                near = better <= float(epsilon) * (1 + self.close / 4)
+                if near and (not self._open() or missed - here <= self.close / 2):
+                    return
+            else:
+                missed = min(missed, here)
+                better = min(better, float(epsilon) * exp(-_FIRST_FALL * 2**count))
+            kept = log(float(self.ends[False][0])) if False in self.ends else -inf
+            way = max(log(better) if better else -inf, here - _FARTHEST)
+            epsilon = short(exp(_within(way, kept, missed)))
+
+
+def _within(way: float, low: float, high: float) -> float:
+    """A place strictly between two others: the middle where it is not."""
+    if low < inf and high < inf and low > -inf and not low < way < high:
+        return (low + high) / 2
+    return min(max(way, low + _NEAREST), high - _NEAREST)
 
 
 def short(value: float | Fraction) -> Fraction:
