@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from sfumato.cli.progress import Interruption, line, until_asked
 from sfumato.hide.choice import named
 from sfumato.hide.hidden import Hidden
 from sfumato.hide.hiding import hide as hidden_points
+from sfumato.hide.outlook import Outlook
 from sfumato.hide.wish import TIME_LIMIT
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.numbers import at_least, at_most
@@ -58,7 +60,9 @@ def hide(
     source: Annotated[
         Path, typer.Argument(help="The file of points: CSV, (Geo)Parquet, GeoJSON, GeoPackage, Shapefile, …")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; .sfm, .html and .toml beside it.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write; .sfm, .html and .toml beside it.")
+    ] = None,
     hide: Annotated[
         str | None, typer.Option(help="How well: the distance at which odds between places double at most, '500 m'.")
     ] = None,
@@ -96,6 +100,7 @@ def hide(
     spec: _OldSpec = None,
     tolerance: _Tolerance = None,
     time_limit: _Seconds = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count rows that a release would meet.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there: another release.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -120,11 +125,20 @@ def hide(
         done = hidden_points(
             source, hide, output=output, overwrite=overwrite, spec=asked, time_limit=ending.watch,
             progress=_told(ending, say), layer=layer, decimal=decimal,
-            **wishes,
+            dry_run=dry_run, **wishes,
         )  # fmt: skip
+    if isinstance(done, Outlook):
+        answer(asdict(done), _foreseen(done), as_json)
+        return
     for words in _diagnosed(done):
         typer.echo(f"sfumato: {words}", err=True)
     answer(_record(done), _summary(done), as_json)
+
+
+def _foreseen(found: Outlook) -> list[str]:
+    """What a dry run found, for people; it is about the true points."""
+    would = f"A release would be refused: {found.refused}" if found.refused else "A release would not be refused."
+    return [f"Dry run: {found.words}.", would, "This is about the true data, keep it to yourself."]
 
 
 def _read(spec: Path, anew: bool) -> Spec:

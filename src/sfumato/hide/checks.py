@@ -20,6 +20,7 @@ from sfumato.certify.protocol import Domain
 from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported, keyword, shown
 from sfumato.files import PartialFile, writable
 from sfumato.hide.others import refuse_places
+from sfumato.hide.outlook import outlook_of
 from sfumato.hide.sources import Source
 from sfumato.numbers import Floats
 from sfumato.release.conversion import on_the_ground
@@ -58,7 +59,11 @@ class Checked:
         if corners is not None and earth:
             _refuse_exchanged(self.source, self.column, corners, self.said)
         refuse_places(self.source, self.column, terms.drop, terms.stay, earth, corners)
-        self.rehearse(domain, terms, whole=whole)
+        try:
+            self.rehearse(domain, terms, whole=whole)
+        except BadRow as error:  # one row is named: how many others there are says whether it is a stray
+            error.args = (f"{error}. In all, {outlook_of(self.source, self.column, space).words}",)
+            raise
 
     def look_around(self, terms: Terms) -> None:
         """The same of all rows where no box is known yet: every place on the Earth is taken."""

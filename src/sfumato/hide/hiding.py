@@ -21,6 +21,7 @@ from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, named
 from sfumato.hide.extents import Extent, box_table, extent_of, refuse_data
 from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
 from sfumato.hide.others import looked_up, released_columns
+from sfumato.hide.outlook import Outlook, outlook_of
 from sfumato.hide.paid import Looked, Paid, noisy_box, noisy_counts, paid_for, price, ranks_of
 from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
@@ -30,6 +31,7 @@ from sfumato.hide.wish import Wish, Wishes, is_data, wish_of, with_wishes
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.crs import system_of
 from sfumato.release.places import Geometry, Place, Position, in_system
+from sfumato.release.rows import BadRow
 from sfumato.release.streams import Released, release_file
 from sfumato.release.tables import released_table
 from sfumato.release.terms import Terms
@@ -70,9 +72,10 @@ def hide(
     spec: Spec | None = None,
     layer: str | None = None,
     decimal: str | None = None,
+    dry_run: bool = False,
     progress: Callable[[Any], object] | None = None,
     **wishes: Unpack[Wishes],
-) -> Hidden:
+) -> Hidden | Outlook:
     """Replace the points of a table or a file by released ones, with a promise about every metre.
 
     The best mechanism for the box is designed and proved, or the same noise everywhere where no table comes near to the
@@ -97,13 +100,17 @@ def hide(
         Of a GeoPackage that has several.
     decimal
         ``","`` for a CSV file with decimal commas, where its first rows leave doubt; what is released has them too.
+    dry_run
+        Count rows instead: those without a place, those outside, and the farthest. Nothing is designed, paid or
+        written.
     progress
         Called with what is being done.
 
     Returns
     -------
     Hidden
-        The released table in the library it came in, or the file; with its design, mechanism and report.
+        The released table in the library it came in, or the file; with its design, mechanism and report. Of a dry run
+        an :class:`~sfumato.hide.outlook.Outlook`.
 
     Examples
     --------
@@ -114,6 +121,8 @@ def hide(
     (['id', 'lat', 'lon'], Fraction(1, 2))
     """
     start = source_of(source, layer, decimal)
+    if flag(dry_run, "dry_run"):
+        return _outlook(start, spec, hide, wishes)
     targets = _targets(start, output, flag(overwrite, "overwrite"))
     say = optional_function(progress, "progress") or (lambda _: None)
     if spec is None:
@@ -124,6 +133,16 @@ def hide(
     question = setup(asked.spec)
     terms = _terms(asked.column, asked.spec.release, wishes.get("ledger"), wishes.get("dataset"))
     Checked(start, asked.column, targets[0] if targets else None, asked.corners).look(question.space, terms)
+    found, asked = _found(asked, question, wishes, progress)
+    asked = replace(asked, spec=naming(asked.spec, found.design.mechanism))
+    if targets:
+        return _released_file(start, targets, found, asked, terms, overwrite, say)
+    work = tell(batch_release(found.design.mechanism, terms))
+    return _hidden(start, found, asked, work, table=start.back(released_table(start.table, work, BATCH)))
+
+
+def _found(asked: Asked, question: Any, wishes: Any, progress: Callable[[Any], object] | None) -> tuple[Chosen, Asked]:
+    """The mechanism, and what was asked with the promise that it keeps."""
     watch = watch_of(wishes.get("time_limit", question.time_limit))
     before = answered(asked.spec, watch) if isinstance(wishes.get("time_limit"), Watch | None) else None
     if before is not None:
@@ -135,11 +154,7 @@ def hide(
     else:
         found, rate = calibrated(question, asked.target, watch, progress)
         asked = replace(asked, spec=asked.spec.model_copy(update={"privacy": PrivacySpec(epsilon=rate)}))
-    asked = replace(asked, spec=naming(asked.spec, found.design.mechanism))
-    if targets:
-        return _released_file(start, targets, found, asked, terms, overwrite, say)
-    work = tell(batch_release(found.design.mechanism, terms))
-    return _hidden(start, found, asked, work, table=start.back(released_table(start.table, work, BATCH)))
+    return found, asked
 
 
 # ----------------------------------------------------------------- the question
@@ -319,6 +334,37 @@ def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> Asked:
         column = Position(*terms.columns)
     check_columns(source, column, terms.person)
     return Asked(spec, column if terms.crs is None else in_system(column, terms.crs))
+
+
+def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlook:
+    """What a release would meet; a box or a prior from the data is not drawn, so that nothing is paid."""
+    space: Any = None
+    given: Any
+    if spec is not None:
+        asked = _from_spec(spec, hide, wishes, source)
+        column, given, space = asked.column, asked.spec.release, setup(asked.spec).space
+    else:
+        wish = given = wish_of(hide, wishes)
+        column = column_of(source, wish)
+        if is_data(wish.prior):
+            wish = replace(wish, prior=None, prior_epsilon=None)
+        if is_data(wish.box):
+            check_columns(source, column, wish.person)
+        else:
+            space = setup(question_of(wish, source).spec).space
+    source = with_decimal(source, column)
+    checked, terms = Checked(source, column, source.file), _terms(column, given)
+    refused = ""
+    try:
+        if space is None:
+            checked.look_around(terms)
+        else:
+            checked.look(space, terms, whole=True)
+    except BadRow as error:
+        refused = f"{error.reason}{error.policy and '; '}{error.policy}"
+    except InvalidInput as error:
+        refused = str(error)
+    return replace(outlook_of(source, column, space), refused=refused)
 
 
 # ----------------------------------------------------------------- the release

@@ -1,0 +1,72 @@
+"""A dry run counts what a release would meet, and costs nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from hide_files import QUICK, points, table
+from sfumato.errors import InvalidInput
+from shell import sfumato
+
+
+def strays() -> pa.Table:
+    """The 3rd of 20 rows has no latitude, the 5th lies a little outside, the 7th about 110 km outside."""
+    latitudes = points()["lat"].tolist()
+    latitudes[2], latitudes[4], latitudes[6] = None, 40.7301, 41.72
+    return table().set_column(1, "lat", pa.array(latitudes))
+
+
+@pytest.fixture(autouse=True)
+def no_design(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mechanism that is looked for is a failure."""
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a mechanism was looked for")
+
+    monkeypatch.setattr("sfumato.hide.hiding.chosen", fail)
+
+
+@pytest.mark.parametrize("kind", ["table", "csv"])
+def test_rows_are_counted_before_anything_is_paid(kind: str, tmp_path: Path) -> None:
+    source: Any = strays()
+    if kind == "csv":
+        source.to_pandas().to_csv(tmp_path / "in.csv", index=False)
+        source = tmp_path / "in.csv"
+    ledger = sf.Ledger(tmp_path / "spent.ledger")
+    paid = {"prior": "data", "prior_epsilon": 1, "ledger": ledger, "dataset": "trips"}
+    found = sf.hide(source, "1 km", dry_run=True, **QUICK, **paid)
+    assert (found.rows, found.missing, found.unread, found.outside, found.farthest_row) == (20, 1, 0, 2, 7)
+    assert found.farthest == pytest.approx(110.4, abs=0.1) and found.unit == "km"
+    assert "row 3: 'lat' is missing" in found.refused
+    assert not ledger.entries() and len(list(tmp_path.glob("*.csv"))) == (kind == "csv")
+    around = sf.hide(source, "1 km", dry_run=True, box="data", box_epsilon=1)
+    assert (around.rows, around.missing, around.outside, around.farthest_row) == (20, 1, 0, None)
+
+
+def test_a_refusal_says_how_many_there_are() -> None:
+    with pytest.raises(InvalidInput, match=r"row 3: 'lat' is missing.* 1 have no place.* 2 lie outside.* row 7, 11"):
+        sf.hide(strays(), "1 km", on_unknown="error", **QUICK)
+    assert sf.hide(table(), "1 km", dry_run=True, **QUICK).refused == ""
+
+
+def test_planes_and_cells_have_an_outside_too() -> None:
+    plane = pa.table({"x": [1.0, 8.0, 14.0], "y": [1.0, 1.0, 13.0]})
+    found = sf.hide(plane, "1 km", dry_run=True, box=(0, 0, 10, 10), unit="km", x="x", y="y")
+    assert (found.outside, found.farthest, found.farthest_row) == (1, 5.0, 3)
+    cells = sf.hide(strays(), "1 km", dry_run=True, box=QUICK["box"], h3=7)
+    assert (cells.missing, cells.farthest_row) == (1, 7) and cells.outside >= 1
+
+
+def test_the_command_says_it(tmp_path: Path) -> None:
+    strays().to_pandas().to_csv(tmp_path / "in.csv", index=False)
+    box = ("--box", "40.70,-74.02,40.72,-74.00")
+    done = sfumato("hide", f"{tmp_path}/in.csv", "--hide", "1 km", *box, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "of 20 rows 1 have no place" in done.stdout and "the farthest being row 7, 11" in done.stdout
+    assert "A release would be refused: row 3" in done.stdout and "keep it to yourself" in done.stdout
+    assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
