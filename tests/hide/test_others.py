@@ -20,7 +20,7 @@ from sfumato.errors import InvalidInput
 from sfumato.hide.choice import Chosen
 from sfumato.hide.others import looked_up, telling
 from sfumato.hide.sources import Source
-from sfumato.release.places import Place, Position
+from sfumato.release.places import Geometry, Place, Position
 
 ROWS = 30
 COLUMNS = points(ROWS)
@@ -173,3 +173,27 @@ def test_what_is_dropped_or_kept_is_there() -> None:
         sf.hide(pa.table(COLUMNS), "1 km", drop="idd", **QUICK)
     with pytest.raises(InvalidInput, match="dropped and kept"):
         sf.hide(pa.table(COLUMNS), "1 km", drop="id", keep="id", **QUICK)
+
+
+@pytest.mark.parametrize("value", ["x", 2.5, [1, "x"], {"a": None}, None, 2**70], ids=repr)
+@pytest.mark.parametrize("kind", ["jsonl", "geojson"])
+def test_a_key_that_comes_late_is_a_column_like_any_other(
+    kind: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of another type than before, or for the first time, in a batch that is not the first."""
+    monkeypatch.setattr("sfumato.release.streams_text._BLOCK", 512)
+    rows = [{"n": k} | ({"late": value} if k > ROWS - 3 else {"late": 1} if k == 0 else {}) for k in range(ROWS)]
+    rows = [row | ({"later": value} if row["n"] > ROWS - 3 else {}) for row in rows]
+    file = tmp_path / f"people.{kind}"
+    if kind == "jsonl":
+        file.write_text("".join(
+            json.dumps(row | {"lat": y, "lon": x}) + "\n" for row, y, x in zip(rows, LAT, LON, strict=True)
+        ))  # fmt: skip
+    else:
+        points_of = [{"type": "Point", "coordinates": [x, y]} for y, x in zip(LAT, LON, strict=True)]
+        features = [{"type": "Feature", "properties": row, "geometry": point}
+                    for row, point in zip(rows, points_of, strict=True)]  # fmt: skip
+        file.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    source = Source(file=file)
+    assert {"n", "late", "later"} <= set(source.columns) and len(source.head()) == ROWS
+    assert telling(source, Place("lat", "lon") if kind == "jsonl" else Geometry("geometry"), earth=True) == {}
