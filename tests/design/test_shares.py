@@ -257,3 +257,10 @@ def test_measures_stop_when_the_time_is_up() -> None:
     with pytest.raises(TimeIsUp):
         best_measure(rays, np.eye(2), np.array([0.5, 0.5]), 1e-9, Watch(0))
     assert best_measure(rays, np.eye(2), np.array([0.3, 0.9]), 1e-9, Watch()).masses == pytest.approx([0.5, 0.5])
+
+
+def test_where_a_closed_form_is_best_it_is_what_is_designed() -> None:
+    privacy = sf.PrivacyType(sf.discrete(8), epsilon=1)
+    known = sf.mechanisms.subset_selection(privacy)
+    made = sf.design(None, None, privacy, objective="shares", time_limit=1)
+    assert made.method == "subset selection" and made.mechanism.outputs == known.outputs

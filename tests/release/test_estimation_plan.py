@@ -82,3 +82,9 @@ def test_what_is_refused() -> None:
         survey_plan(SCALE, guess=GUESS, worst=True)
     with pytest.raises(InvalidInput, match="objective='shares'"):
         survey_plan(sf.Channel(range(3), [["1/2", "1/2"], ["1/4", "3/4"], ["3/4", "1/4"]]))
+
+
+def test_an_error_of_whole_shares_is_one_of_percent() -> None:
+    plan = survey_plan(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2")))
+    with pytest.raises(InvalidInput, match=r"3 % is 0\.03"):
+        plan.respondents(3)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.numbers import ROUNDING
 from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
+from sfumato.report.audit_matrix import read_matrix
 
 half = Fraction(1, 2)
 
@@ -57,3 +59,14 @@ def test_arrays_are_known_to_their_own_precision() -> None:
     assert array_errors(table).tolist() == [[0.75 * ROUNDING, 0.25 * ROUNDING]]
     assert array_errors(table.astype(np.float32)).tolist() == [[0.75 * 2.0**-21, 0.25 * 2.0**-21]]
     assert not array_errors(np.array([[1, 0]])).any()
+
+
+@pytest.mark.parametrize("style", [".17g", ".18e", "r"])
+def test_printed_doubles_are_the_numbers_of_an_array(tmp_path: Path, style: str) -> None:
+    table = np.random.default_rng(0).dirichlet([5] * 4, size=4)
+    np.save(tmp_path / "m.npy", table)
+    cells = [[repr(float(v)) if style == "r" else f"{v:{style}}" for v in row] for row in table]
+    (tmp_path / "m.csv").write_text("\n".join(map(",".join, cells)))
+    text, array = read_matrix(tmp_path / "m.csv"), read_matrix(tmp_path / "m.npy")
+    assert (text.values == array.values).all() and (text.errors == array.errors).all()
+    assert text.divided == array.divided == 0

@@ -31,8 +31,6 @@ from sfumato.numbers import floats, is_exact
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.verdict import Verdict
 
-_TOLERANCE = 1e-2  # A design may be so much above a known mechanism and still stand first: it aims at 1e-4.
-
 
 @dataclass(frozen=True, eq=False)
 class ComparedShares:
@@ -161,9 +159,8 @@ def compare_for_shares(
 
 
 def _place(row: ComparedShares) -> tuple[float, bool, str]:
-    """Equal up to rounding: by name. The design is first where it is the best up to its tolerance."""
-    best = row.bound is not None and row.times < 1 + _TOLERANCE
-    return 1.0 if best else round(row.times, 9), not best, row.name
+    """Equal up to rounding: the design first, then by name."""
+    return round(row.times, 9), row.bound is None, row.name
 
 
 def _in_the_clear(prior: Prior, asked: Workload) -> float:

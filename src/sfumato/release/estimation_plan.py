@@ -93,6 +93,9 @@ class SurveyPlan:
 
     def _needed(self, variances: Floats, error: Number, width: float) -> int:
         wanted = positive(float(as_written(error, "the error")), "the error")
+        if wanted >= 1:  # which every estimate of a share keeps
+            meant = f"{wanted:g} % is {wanted / 100:g}"
+            raise InvalidInput(f"an error of a share is less than 1, found {wanted:g}: {meant}")
         ratio = width / wanted
         needed = float(variances.max()) * ratio * ratio  # infinite beyond the floats, where a power would be an error
         if not isfinite(needed) or needed > MOST_RESPONDENTS:

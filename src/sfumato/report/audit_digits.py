@@ -35,7 +35,7 @@ def text_errors(cells: Sequence[str]) -> list[Fraction]:
     """
     numbers = [None if _is_exact(cell) else Decimal(cell) for cell in cells]
     decimals = [number for number in numbers if number is not None]
-    doubles = max(map(_length, decimals), default=0) >= _DIGITS_OF_DOUBLES and all(map(_is_double, decimals))
+    doubles = _print_doubles(decimals)
     places = _places(numbers)
     finest = min(map(_place, decimals), default=0)
     units = {place: Fraction(10) ** place / 2 for place in set(places) if place is not None}
@@ -47,6 +47,25 @@ def text_errors(cells: Sequence[str]) -> list[Fraction]:
         else:
             errors.append(units[place] + (abs(Fraction(number)) * exact(ROUNDING) if doubles else 0))
     return errors
+
+
+def are_doubles(cells: Sequence[str]) -> bool:
+    """Whether a file is one of doubles, printed with all their digits, or with more: then these are its numbers.
+
+    One that ends earlier has lost some, and a fraction is no double.
+
+    Examples
+    --------
+    >>> are_doubles(["0.33333333333333331", "0.66666666666666663", "0"]), are_doubles(["0.333333333333333", "0.5"])
+    (True, False)
+    """
+    decimals = [Decimal(cell) for cell in cells if not _is_exact(cell)]
+    whole = all("/" not in cell for cell in cells)
+    return whole and _print_doubles(decimals) and max(map(_length, decimals)) > _DIGITS_OF_DOUBLES
+
+
+def _print_doubles(decimals: Sequence[Decimal]) -> bool:
+    return max(map(_length, decimals), default=0) >= _DIGITS_OF_DOUBLES and all(map(_is_double, decimals))
 
 
 def rough_errors(cells: Sequence[str]) -> NDArray[np.float64]:

@@ -28,7 +28,7 @@ from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported,
 from sfumato.files import read_bytes, read_text
 from sfumato.labels import text_of
 from sfumato.numbers import Array, exact, floats, is_exact, nearest_float, object_array, told_apart
-from sfumato.report.audit_digits import array_errors, rough_errors, text_errors
+from sfumato.report.audit_digits import are_doubles, array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Margins
 from sfumato.spaces.finite import FiniteSpace
 
@@ -381,10 +381,13 @@ def _sums_fit(matrix: LabelledMatrix, tolerance: Fraction) -> NDArray[np.bool_]:
 def _from_cells(
     rows: Sequence[Sequence[str]], beside: tuple[str, ...] | None, above: tuple[str, ...] | None
 ) -> LabelledMatrix:
-    """Fractions of what is written, and how well they are known; doubles where they are very many."""
+    """Fractions of what is written, and how well they are known; doubles where these are printed, or very many."""
     shape = (len(rows), len(rows[0]))
     flat = [cell.replace(" ", "") for row in rows for cell in row]
     infinite = any(cell.lower() in _INFINITE for cell in flat)  # distances, which nobody rounds to infinity
+    if not infinite and len(flat) <= _MOST_EXACT and are_doubles(flat):  # the same numbers as those of an array
+        table = np.array(list(map(float, flat))).reshape(shape)
+        return LabelledMatrix(table, beside, above, errors=array_errors(table))
     if infinite or len(flat) > _MOST_EXACT:
         table = np.array([float(_exact(cell)) if infinite or "/" in cell else float(cell) for cell in flat])
         errors = None if infinite else (rough_errors(flat) + array_errors(table)).reshape(shape)

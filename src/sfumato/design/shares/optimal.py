@@ -34,6 +34,7 @@ from sfumato.design.shares.search import Found, fewest, polished, searched
 from sfumato.errors import InvalidChannel, InvalidInput, NotConverged, NotSupported
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.measures.shares import Workload, information, variance_beside_mean, workload
+from sfumato.mechanisms.local import subset_selection
 from sfumato.numbers import Array, Floats, common_denominator, floats, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.threads import one_thread
@@ -43,6 +44,7 @@ _MARGINS = (1e-14, 1e-12, 1e-10, 1e-8)  # of the value, added to prices until ev
 _DIGITS = 96  # binary digits of a value or bound that would have too many
 _SIMPLE = 10_000  # Denominators of masses that may have been meant.
 _FLOAT_ERROR = 1e-9  # of a value in floats, which is rounded up by so much: eigenvalues are good to 1e-12
+_EQUAL = 1e-9  # Two values in floats that differ by no larger part are the same.
 _MIXTURE = 1 << 20  # parts of a mixture of distributions
 _TURNS = 60  # steps towards the least favourable distribution
 _STEADY = 1e-7  # tolerance of a value whose slope is followed
@@ -136,6 +138,10 @@ class _Task:
         self.announce("repairing and proving")
         weights, total = self._weights(source, found)
         outputs = output_names(weights, self.privacy.space.labels)
+        method = "interior over all rays" if source.complete else "interior over rays that were searched"
+        known = self._closed_form()
+        if known is not None and self._variance(known.weights, prior) <= self._variance(weights, prior) * (1 + _EQUAL):
+            weights, total, outputs, method = known.weights, known.total, known.outputs, "subset selection"
         if isinstance(source, Listed):
             open_claim = SharesClaim(prior, self.wanted, Fraction(0), priors=priors, mixture=mixture)
             mechanism = self._proved(weights, total, outputs, open_claim, source, found)
@@ -147,11 +153,26 @@ class _Task:
             loss, bound = self._in_floats(weights, total, prior, priors)
         seconds = {"solve": solved, "certify": perf_counter() - started - solved, "total": self.watch.spent}
         stopped = not found.finished or (source.complete and loss - bound > self.tolerance * (loss or 1))
-        method = "interior over all rays" if source.complete else "interior over rays that were searched"
         return SharesDesign(
             mechanism, loss, min(bound, loss), method, found.iterations, seconds,
             stopped=stopped, prior=prior, workload=self.wanted,
         )  # fmt: skip
+
+    def _closed_form(self) -> Mechanism | None:
+        """Subset selection where all secrets are equally far apart: nothing is better for the uniform distribution."""
+        table = self.privacy.space.distances.floats
+        apart = table[~np.eye(len(table), dtype=bool)]
+        if apart.min() < apart.max():
+            return None
+        try:
+            return subset_selection(self.privacy)
+        except NotSupported:
+            return None
+
+    def _variance(self, weights: Array, prior: Prior) -> float:
+        """N times the total variance of estimates, in floats."""
+        table = weights.astype(np.float64)
+        return variance_beside_mean(prior.float_weights, table / table.sum(axis=1, keepdims=True), self.matrix)
 
     def announce(self, stage: str) -> None:
         """Tell what begins now."""
