@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify.protocol import Domain
 from sfumato.hide.sources import Source
-from sfumato.numbers import Floats
+from sfumato.numbers import Floats, at_most
 from sfumato.release.conversion import on_the_ground
 from sfumato.release.places import Geometry, Place, Position, coordinates_of
 from sfumato.release.rows import TypedValues, Values
@@ -49,7 +49,10 @@ class Outlook:
         """The counts in a sentence."""
         far = ""
         if self.farthest_row is not None:
-            far = f", the farthest being row {self.farthest_row}, {self.farthest:.4g} {self.unit}".rstrip() + " away"
+            far = (
+                f", the farthest being row {self.farthest_row}, {at_most(self.farthest, 4)} {self.unit}".rstrip()
+                + " away"
+            )
         return (
             f"of {self.rows:,} rows {self.missing:,} have no place, {self.unread:,} something that is none, and "
             f"{self.outside:,} lie outside{far}"
