@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from sfumato.threads import on_threads, one_thread, plain_interrupts, thread_counts
+from sfumato.threads import for_reading, on_threads, one_thread, plain_interrupts, thread_counts
 
 
 def test_chunks_cover_the_range_once() -> None:
@@ -32,3 +33,12 @@ def test_linear_algebra_has_its_threads_back_when_the_last_one_leaves() -> None:
             raise ValueError("other")
         assert before and {*counts()} == {1}
     assert counts() == before
+
+
+def test_what_is_read_comes_in_as_one_kind_of_array() -> None:
+    """Code is compiled once, whatever the order, the width and the rights of an array; a fitting one is not copied."""
+    table = np.arange(6, dtype=np.int64).reshape(2, 3)
+    for given in (table, table.astype(np.uint8), np.asfortranarray(table), table.repeat(2, axis=1)[:, ::2]):
+        read = for_reading(given, np.int64)
+        assert read.flags.c_contiguous and not read.flags.writeable and (read == table).all()
+    assert np.shares_memory(for_reading(table), table) and table.flags.writeable

@@ -37,6 +37,16 @@ def on_threads(work: Callable[[int, int], Any], size: int, chunks_per_thread: in
         return list(pool.map(work, edges[:-1].tolist(), edges[1:].tolist()))
 
 
+def for_reading(array: NDArray[Any], kind: Any = None) -> NDArray[Any]:
+    """A read-only view of an array, in the order of C and of one kind: code is compiled for one kind of array, once.
+
+    A copy is made only where the order or the kind differs.
+    """
+    view = np.ascontiguousarray(array, dtype=kind).view()
+    view.flags.writeable = False
+    return view
+
+
 def over_pairs(
     scan: Callable[..., None],
     table: NDArray[np.float64],
@@ -47,6 +57,7 @@ def over_pairs(
 ) -> NDArray[np.float64]:
     """What a compiled scan writes for each of many pairs of rows of a table: a number, or ``width`` of them."""
     result = np.empty(first.size if width is None else (first.size, width))
+    table, first, second = for_reading(table, np.float64), for_reading(first, np.int64), for_reading(second, np.int64)
 
     def part(start: int, stop: int) -> None:
         scan(table, first[start:stop], second[start:stop], *more, result[start:stop])

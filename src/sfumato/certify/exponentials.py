@@ -42,7 +42,7 @@ from sfumato.certify.wide import (
 )
 from sfumato.spaces.axioms import FLOAT, ROOT
 from sfumato.spaces.distances import Form
-from sfumato.threads import on_threads
+from sfumato.threads import for_reading, on_threads
 
 _INTERPRETED = 1 << 14  # distances: below, Python is through before compiled functions are loaded
 _GUARD = 16  # binary digits that kernel.exp_bound adds to those of its result
@@ -128,7 +128,15 @@ def factors_below(
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
             _many_below(
-                code, words[part], rate, longest, np.uint64(cap), cap.bit_length(), p[part], q[part], left[part]
+                code,
+                for_reading(words[part]),
+                rate,
+                longest,
+                np.uint64(cap),
+                cap.bit_length(),
+                p[part],
+                q[part],
+                left[part],
             )
 
         on_threads(work, values.size)

@@ -20,7 +20,7 @@ from sfumato.certify.exponentials import factors_below
 from sfumato.certify.wide import product_exceeds
 from sfumato.spaces.axioms import INFINITE, chain_fits, open_pairs
 from sfumato.spaces.distances import Form
-from sfumato.threads import on_threads
+from sfumato.threads import for_reading, on_threads
 
 LARGEST_WEIGHT = 2**62 - 1
 """Totals up to this are for the twin; larger ones only for the kernel."""
@@ -72,7 +72,7 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     p, q = factors_below(header["promise"], header["metric"], values, total)
 
     def scan(start: int, stop: int) -> int:
-        k = _first_violation(weights, first[start:stop], second[start:stop], p[start:stop], q[start:stop])
+        k = _first_violation(for_reading(weights), first[start:stop], second[start:stop], p[start:stop], q[start:stop])
         return -1 if k < 0 else start + int(k)
 
     for k in on_threads(scan, len(first)) if len(first) else []:

@@ -22,7 +22,7 @@ from sfumato.certify.exponentials import factors_above
 from sfumato.certify.wide import LARGEST, WORDS, integers_of, load, lower, shifted, store, wide, words_of
 from sfumato.numbers import Array, common_denominator, floats
 from sfumato.spaces.distances import Form
-from sfumato.threads import on_threads
+from sfumato.threads import for_reading, on_threads
 
 _FRACTION = 52  # bits of a double below its leading one
 _BIAS = 1075  # 2^-1075 times 2^exponent times mantissa is the double
@@ -56,7 +56,7 @@ class _Doubles:
     @classmethod
     def of(cls, table: NDArray[np.float64]) -> _Doubles:
         bits = np.ascontiguousarray(table, dtype="<f8").view(np.uint64)
-        spans = on_threads(lambda start, stop: _exponents(bits[start:stop]), len(bits))
+        spans = on_threads(lambda start, stop: _exponents(for_reading(bits[start:stop])), len(bits))
         highest = max(high for _, high in spans)
         scale = cls(bits, min(highest, *(low for low, _ in spans)), highest)
         if scale.highest >= _NOT_FINITE:
@@ -95,16 +95,16 @@ def _parts(word, lowest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _sum_of_secrets(weights, bits, remap, lowest, start, stop, sums):  # type: ignore[no-untyped-def]
-    """Σ_y weights[x, y] · table[remap[y], x] for x = start … stop, in units of 2^lowest."""
-    for top in range(start, stop, _ROWS):
-        bottom = min(top + _ROWS, stop)
+def _sum_of_secrets(weights, bits, remap, lowest, start, sums):  # type: ignore[no-untyped-def]
+    """Σ_y weights[x, y] · table[remap[y], start + x] for the secrets from ``start`` on, in units of 2^lowest."""
+    for top in range(0, len(weights), _ROWS):
+        bottom = min(top + _ROWS, len(weights))
         for y in range(weights.shape[1]):
             for x in range(top, bottom):
-                mantissa, power, negative = _parts(bits[remap[y], x], lowest)
-                term = shifted(wide(np.uint64(weights[x, y])) * wide(mantissa), power)
-                before = load(sums, x)
-                store(sums, x, before - term if negative else before + term)
+                mantissa, power, negative = _parts(bits[remap[y], start + x], lowest)
+                term = shifted(wide(weights[x, y]) * wide(mantissa), power)
+                before = load(sums, start + x)
+                store(sums, start + x, before - term if negative else before + term)
 
 
 def sums_of_secrets(weights: Array, table: NDArray[np.float64], remap: NDArray[np.int64]) -> tuple[list[int], Fraction]:
@@ -117,10 +117,12 @@ def sums_of_secrets(weights: Array, table: NDArray[np.float64], remap: NDArray[n
     """
     doubles = _Doubles.of(table)
     sums = np.zeros(len(weights) * WORDS, dtype=np.uint64)
-    on_threads(
-        lambda start, stop: _sum_of_secrets(weights, doubles.bits, remap, doubles.lowest, start, stop, sums),
-        len(weights),
-    )
+
+    def work(start: int, stop: int) -> None:
+        some = for_reading(weights[start:stop], np.uint64)
+        _sum_of_secrets(some, for_reading(doubles.bits), remap, doubles.lowest, start, sums)
+
+    on_threads(work, len(weights))
     return integers_of(sums), doubles.unit
 
 
@@ -298,7 +300,7 @@ def _least_reduced(
     parts: list[tuple[_Doubles, list[int], list[int]]], n: int, finer: int,
 ) -> list[int]:  # fmt: skip
     """min_w S[x][w] for every secret, in units of dual_unit · 2^-(60 + finer), S never rounded up."""
-    tables = parts[0][0].bits[None] if len(parts) == 1 else np.stack([table.bits for table, _, _ in parts])
+    tables = for_reading(np.stack([table.bits for table, _, _ in parts]) if len(parts) > 1 else parts[0][0].bits[None])
     lowest = np.array([table.lowest for table, _, _ in parts])
     below = words_of([value for _, rounded_down, _ in parts for value in rounded_down])
     above = words_of([value for _, _, rounded_up in parts for value in rounded_up])

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sfumato.draws.randomness import Lane, Stream, Words
 from sfumato.errors import InvalidInput
 from sfumato.numbers import Array
-from sfumato.threads import on_threads
+from sfumato.threads import for_reading, on_threads
 
 _WORD = 64
 
@@ -71,7 +71,7 @@ class AliasTables:
         """One output for each row, with word number ``first`` of its lane; ``words`` are these, if taken already."""
         words = stream.take(lanes, first, 1)[0] if words is None else words
         outputs = np.empty(len(rows), dtype=np.int64)
-        equal = _draw(self.entries, rows, words, self.bucket_bits, self.low, outputs)
+        equal = _draw(for_reading(self.entries), rows, words, self.bucket_bits, self.low, outputs)
         if equal and not self.exact:
             self._settle(rows, words, stream, lanes, first, outputs)
         return outputs

@@ -14,6 +14,7 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import Mismatch, expect
 from sfumato.losses.loss import Gain, Loss, as_loss
 from sfumato.numbers import Array, floats, is_exact, product, together
+from sfumato.threads import for_reading
 
 __all__ = [
     "bayes_risk",
@@ -93,7 +94,7 @@ def bayes_vulnerability(prior: Prior, channel: Channel) -> Any:
     check_secrets("prior and channel", prior, channel)
     if is_exact(prior.weights, channel.matrix):
         return _number(joint(prior, channel).max(axis=0).sum())
-    return float(_column_maxima(prior.float_weights, floats(channel.matrix)).sum())
+    return float(_column_maxima(for_reading(prior.float_weights), for_reading(floats(channel.matrix))).sum())
 
 
 def bayes_risk(prior: Prior, channel: Channel) -> Any:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.numbers import Floats
 from sfumato.release.foreign import is_bytes, is_text
+from sfumato.threads import for_reading
 
 FINE, MISSING, EMPTY, NO_POINT, HEIGHT, DAMAGED = range(6)
 """What a row is: a point, nothing, an empty point, another shape, a point with a height or measure, no geometry."""
@@ -100,7 +101,7 @@ def _of_wkb(array: Any) -> Points2D:
         return Points2D(np.empty(0), np.empty(0), np.empty(0, np.uint8), np.empty(0, np.int64))
     offsets = np.frombuffer(bounds, dtype=width)[array.offset : array.offset + len(array) + 1]
     content = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
-    return Points2D(*_wkb_points(content, offsets, _gone(array)))
+    return Points2D(*_wkb_points(for_reading(content), for_reading(offsets, np.int64), for_reading(_gone(array))))
 
 
 @njit(cache=True, nogil=True)

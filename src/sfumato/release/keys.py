@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import file_path, flag, quoted
 from sfumato.errors import InvalidInput, keyword
 from sfumato.files import writable
+from sfumato.threads import for_reading
 
 KEY_BYTES = 32
 """Bytes of a release key."""
@@ -158,7 +159,7 @@ def id_digests(columns: Sequence[Texts], salt: bytes) -> Bytes:
     message = np.empty(int(ends[-1]), dtype=np.uint8)
     done = ends[:-1].copy()
     for data, offsets, letter in columns:
-        _append(message, done, data, offsets.astype(np.int64, copy=False), letter)
+        _append(message, done, for_reading(data), for_reading(offsets, np.int64), letter)
     # the initial words of BLAKE2b with its parameters mixed in (RFC 7693, section 2.5, with salt and person)
     parameters = bytes([_ID_BYTES, 0, 1, 1]) + bytes(28) + salt + _PERSON
     digests = np.empty((rows, 2), dtype=np.uint64)

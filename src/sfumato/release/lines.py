@@ -27,6 +27,7 @@ from sfumato.release.batches import BatchRelease
 from sfumato.release.foreign import Foreign
 from sfumato.release.keys import Texts
 from sfumato.release.rows import BadRow
+from sfumato.threads import for_reading
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
@@ -72,7 +73,7 @@ class CellValues:
 
     def distinct(self) -> tuple[NDArray[Any], list[Any]]:
         """For each row the place of its value in a list, and the list."""
-        content, offsets, _ = _gathered(self.data, self.starts, self.ends, False)
+        content, offsets, _ = self._content(False)
         encoded = pc.dictionary_encode(_binary(content, offsets))
         return encoded.indices.to_numpy(), [self._decoded(cell) for cell in encoded.dictionary.to_pylist()]
 
@@ -82,14 +83,14 @@ class CellValues:
 
     def strings(self) -> Any:
         """The cells as texts of Arrow, without quotes; those of JSON as they are written."""
-        content, offsets, escaped = _gathered(self.data, self.starts, self.ends, not self.typed)
+        content, offsets, escaped = self._content(not self.typed)
         if escaped.any():  # what has a quote inside is no number and no point
             return pa.array([str(self.value(row)) for row in range(len(self))])
         return _binary(content, offsets).view(pa.string())
 
     def numbers(self) -> NDArray[np.float64]:
         """The cells as floats, NaN where something is missing or no number."""
-        content, offsets, _ = _gathered(self.data, self.starts, self.ends, not self.typed)
+        content, offsets, _ = self._content(not self.typed)
         texts = _binary(content, offsets).view(pa.string())
         mark = re.escape(self.decimal)
         plausible = pc.match_substring_regex(texts, rf"^[+-]?([0-9]+{mark}?[0-9]*|{mark}[0-9]+)([eE][+-]?[0-9]+)?$")
@@ -104,7 +105,7 @@ class CellValues:
 
     def texts(self, what: str, first: int) -> Texts:
         """The cells as ids; refuses what is missing and what has several spellings."""
-        content, offsets, escaped = _gathered(self.data, self.starts, self.ends, True)
+        content, offsets, escaped = self._content(True)
         empty = np.flatnonzero(self.starts < 0 if self.typed else np.diff(offsets) == 0)
         if empty.size:
             raise BadRow(f"the row id {shown(what)} is missing", first + int(empty[0]) + 1)
@@ -124,6 +125,11 @@ class CellValues:
             offsets = np.cumsum([0, *map(len, cells)], dtype=np.int64)
             content = np.frombuffer(b"".join(cells), dtype=np.uint8)
         return content, offsets, ord("t")
+
+    def _content(self, bare: bool) -> tuple[Bytes, Places, NDArray[np.bool_]]:
+        """The bytes of all cells one after the other, where each begins, and which of them are not as they stand."""
+        found: tuple[Bytes, Places, NDArray[np.bool_]] = _gathered(for_reading(self.data), self.starts, self.ends, bare)
+        return found
 
     def value(self, row: int) -> Any:
         """One value."""

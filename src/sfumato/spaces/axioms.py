@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from sfumato.threads import on_threads
+from sfumato.threads import for_reading, on_threads
 
 INFINITE = 2**61
 """Stands for an infinite distance in integer tables; two of them still add up in int64."""
@@ -79,7 +79,8 @@ def _triangle_rows(table, first, last, slack):  # type: ignore[no-untyped-def]
 
 def triangle_violation(table: NDArray[Any], slack: float | int) -> tuple[int, int, int] | None:
     """Indices x, y, z with d(x, z) > d(x, y) + d(y, z) + slack, if there are any."""
-    triples = on_threads(lambda first, last: _triangle_rows(table, first, last, slack), len(table))
+    read = for_reading(table)
+    triples = on_threads(lambda first, last: _triangle_rows(read, first, last, slack), len(read))
     return next((triple for triple in triples if triple[0] >= 0), None)
 
 
@@ -122,7 +123,7 @@ def midpoints(form: int, table: NDArray[Any], floats: NDArray[np.float64]) -> ND
     place off. Points are visited in blocks of 64 neighbours; a block whose nearest points
     are too far from both ends is passed over, so only those along the way are looked at.
     """
-    n = len(table)
+    n, table = len(table), for_reading(table)
     via = np.full((n, n), -1, dtype=np.int32)
     order = _neighbours_together(floats)
     near = floats[np.ix_(order, order)]

@@ -170,7 +170,7 @@ def _first_state(corner: Vertices) -> tuple[Floats, Integers]:
     rays = float_rays(corner)
     count, n = rays.shape
     full = np.vstack([rays, np.eye(n)])
-    tableau, basis = np.concatenate([full.T, np.ones((n, 1))], axis=1), np.arange(count, count + n)
+    tableau, basis = np.ascontiguousarray(np.hstack([full.T, np.ones((n, 1))])), np.arange(count, count + n)
     pivot_until_optimal(tableau, basis, full, np.ones(n), np.repeat([0.0, 1.0], [count, n]), count)
     for row in range(n):  # artificial columns that are still there, at zero
         if basis[row] >= count:

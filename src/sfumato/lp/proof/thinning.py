@@ -22,7 +22,7 @@ from numba import njit
 
 from sfumato.lp.cone.program import ColumnProgram, ColumnSolution
 from sfumato.numbers import Floats, Integers
-from sfumato.threads import on_threads
+from sfumato.threads import for_reading, on_threads
 
 _COLUMNS = 8  # So many columns, neighbours in memory, are taken at a time.
 _SWEEPS = 3  # What is left out for one row leaves room at others; later sweeps over the rows find little.
@@ -66,7 +66,7 @@ def thinned(program: ColumnProgram, solution: ColumnSolution, spare: float) -> K
     cost = program.cost
     for limit, price in zip(program.limits, solution.prices, strict=True):
         cost = cost + limit.weighted(price)
-    multipliers, cost = np.ascontiguousarray(solution.multipliers), np.ascontiguousarray(cost)
+    multipliers, cost = for_reading(solution.multipliers), for_reading(cost)
     (n, m), classes = program.shape, program.row_classes
     order = np.argsort(program.first, kind="stable")
     first, second = program.first[order], program.second[order]
