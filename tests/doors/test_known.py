@@ -27,6 +27,21 @@ def test_a_comparison_in_words(tmp_path: Path) -> None:
     assert text.endswith(f"Drawn: {drawn}") and drawn.exists()
 
 
+def test_two_files_are_compared_within_the_time_that_is_allowed(tmp_path: Path) -> None:
+    promise = sf.PrivacyType(sf.line(2), alpha="1/2")
+    for name, table in (("wide", [[5, 4, 3], [3, 4, 5]]), ("near", [[13, 11], [11, 13]])):
+        sf.save(sf.prove(table, promise), tmp_path / f"{name}.sfm")
+    wide, near = str(tmp_path / "wide.sfm"), str(tmp_path / "near.sfm")
+
+    def verdicts(*arguments: str) -> list[str]:
+        done = CliRunner().invoke(app, ["compare", *arguments, "--json"])
+        return [said for name, said in json.loads(done.stdout).items() if "refines" in name]
+
+    assert verdicts(wide, wide, "--time-limit", "0") == ["holds", "holds"]
+    assert verdicts(near, wide) == ["fails", "holds"]
+    assert verdicts(near, wide, "--time-limit", "0") == ["undecided", "undecided"]
+
+
 def test_the_best_is_asked_for_and_left_out_in_shell_words() -> None:
     assert "\noptimal is a design for this loss and prior" in known("line:3", "--loss", "bin")
     assert "optimal" not in known("line:3", "--loss", "bin", "--no-optimum")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import Mismatch
 from sfumato.verdict import Outcome
+from sfumato.watch import Watch
 from strategies import channels
 
 # The family of the boundary: with A = 0.6 I + 0.1 J and B = (1 − t)A + tI, B refines A only at t = 0.
@@ -83,6 +84,41 @@ def test_any_two_channels_are_decided_with_a_witness(data: st.DataObject) -> Non
         assert seen.gain.matrix.max() <= 1
     floating = sf.refines(b.to_floats(), a.to_floats())
     assert floating.outcome in (verdict.outcome, Outcome.UNDECIDED)
+
+
+def nearly_geometric(seed: int) -> sf.Channel:
+    """Five rows of fifteen weights that fall by halves, each moved by its last digits."""
+    rng, total = np.random.default_rng(seed), 10**15
+    falling = 2.0 ** -np.abs(np.arange(15)[None, :] - np.arange(5, 10)[:, None])
+    rows = (falling / falling.sum(axis=1, keepdims=True) * total).astype(int) + rng.integers(0, 3, (5, 15))
+    rows[:, 0] += total - rows.sum(axis=1)
+    return sf.Channel(range(5), [[Fraction(int(v), total) for v in row] for row in rows])
+
+
+def test_a_channel_refines_itself_in_any_order_of_outputs_split_or_joined() -> None:
+    a = nearly_geometric(0)
+    halves = np.concatenate([a.matrix[:, ::-1] / 3, a.matrix * Fraction(2, 3), 0 * a.matrix[:, :1]], axis=1)
+    split = sf.Channel(range(5), halves)
+    # a watch whose time is up lets no program begin
+    for safer, other in ((a, a), (split, a), (a, split)):
+        verdict = sf.refines(safer, other, time_limit=0)
+        assert verdict.outcome is Outcome.HOLDS and verdict.witness.residual == 0
+        assert (sf.cascade(other, verdict.witness.post_processing).matrix == safer.matrix).all()
+
+
+def test_what_is_not_decided_in_time_is_undecided() -> None:
+    a, b = nearly_geometric(0), nearly_geometric(1)
+    ticks = iter(range(10**9))
+    verdict = sf.refines(b, a, time_limit=Watch(100.0, lambda: float(next(ticks))))
+    assert verdict.outcome is Outcome.UNDECIDED and "time limit" in verdict.reason
+    assert sf.refines(b.to_floats(), a.to_floats(), time_limit=0).outcome is Outcome.UNDECIDED
+    # an elimination that cannot be interrupted does not begin where it would take longer
+    rng = np.random.default_rng(2)
+    big = sf.Channel(
+        range(40), [[Fraction(int(v), int(row.sum())) for v in row] for row in rng.integers(1, 99, (40, 40))]
+    )
+    moved = sf.Channel(range(40), np.roll(big.matrix, 1, axis=0))
+    assert sf.refines(moved, big, time_limit=Watch(0.001, lambda: 0.0)).outcome is Outcome.UNDECIDED
 
 
 def test_dependent_columns_need_a_program() -> None:

@@ -50,11 +50,19 @@ from sfumato.watch import Watch
 def compare(
     first: Annotated[Path, typer.Argument(help="A mechanism file.")],
     second: Annotated[Path, typer.Argument(help="Another on the same secrets.")],
+    time_limit: Annotated[
+        float, typer.Option(min=0, help="Seconds for each direction, after which it is undecided.")
+    ] = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Which of two mechanisms tells more: refinement in both directions, and their capacities."""
-    a, b = (load(path).as_table().channel for path in (first, second))
-    verdicts = {"second refines first": refines(b, a), "first refines second": refines(a, b)}
+    verdicts = {}
+    with line("reading") as say:
+        a, b = (load(path).as_table().channel for path in (first, second))
+        for name, safer, other in (("second refines first", b, a), ("first refines second", a, b)):
+            if say is not None:
+                say(f"whether the {name}")
+            verdicts[name] = refines(safer, other, time_limit=time_limit)
     record: dict[str, Any] = {name: str(verdict.outcome) for name, verdict in verdicts.items()}
     lines = [f"{name}: {verdict}" for name, verdict in verdicts.items()]
     for name, channel in (("first", a), ("second", b)):
