@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,6 +12,8 @@ import pytest
 from shapely.geometry import box
 
 import sfumato as sf
+from sfumato import memory
+from sfumato.errors import TooLarge
 from sfumato.spaces import SPACES
 from sfumato.spaces.axioms import midpoints
 
@@ -48,6 +52,51 @@ def test_metric_axioms(name: str) -> None:
     assert np.isfinite(space.distances.floats).all()
     assert space.name
     assert repr(space).startswith("FiniteSpace(")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda k: sf.sum_query(k, 4),
+        lambda k: sf.sum_query(2, k),
+        lambda k: sf.hamming(k, symbols=3),
+        lambda k: sf.discrete(k),
+        lambda k: sf.line(k),
+        lambda k: sf.spaces.k_count_query(k, 2),
+        lambda k: sf.spaces.k_count_query(1, k),
+        lambda k: sf.grid(k, 1, 3, metric="manhattan"),
+        lambda k: sf.grid(k, 1, 3, metric="chebyshev"),
+    ],
+)
+def test_neighbours_are_counted_before_they_are_listed_and_need_no_table(
+    make: Callable[[int], sf.FiniteSpace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for size in (1, 2, 3, 4):
+        space = make(size)
+        nearest = np.argwhere(np.triu(space.distances.values == 1)).tolist()
+        without = replace(space.source, distances=pytest.fail)
+        edges = sf.FiniteSpace(space.labels, without).edges
+        assert edges is not None and sorted(zip(*(ends.tolist() for ends in edges.pairs), strict=True)) == [
+            tuple(pair) for pair in nearest
+        ]
+        assert without.number_of_edges == len(nearest)
+    monkeypatch.setattr(memory, "free_memory", lambda: 80 * len(nearest) - 1)
+    with pytest.raises(TooLarge, match="pairs of neighbours in"):
+        _ = make(4).edges
+    monkeypatch.setattr(memory, "free_memory", lambda: 80 * len(nearest))
+    assert make(4).edges is not None
+
+
+@pytest.mark.parametrize("space", [sf.grid(3, 3), sf.points([[0.1, 0.7], [0.3, 0.2]])], ids=repr)
+def test_pairs_that_count_are_looked_for_where_there_is_room(
+    space: sf.FiniteSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the end points of a table of pairs stand tables of its size, which are counted as well."""
+    again = sf.FiniteSpace(space.labels, space.source)
+    assert again.distances.values.size
+    monkeypatch.setattr(memory, "free_memory", lambda: 48 * len(space) ** 2)
+    with pytest.raises(TooLarge, match="the pairs that count of"):
+        _ = again.pairs
 
 
 @pytest.mark.parametrize("name", SPACES)

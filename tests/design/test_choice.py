@@ -12,7 +12,7 @@ from sfumato.design import choice
 from sfumato.design.choice import accepting, choose, quick_try, successor, with_less_memory
 from sfumato.design.objectives import as_objective
 from sfumato.design.problem import Problem, problem
-from sfumato.design.solvers import OLD_NAMES, SOLVERS, solver_name
+from sfumato.design.solvers import OLD_NAMES, SOLVERS, registry, solver_name
 from sfumato.errors import NotSupported
 
 
@@ -77,11 +77,21 @@ def test_old_names_are_understood_and_not_shown() -> None:
 def test_who_helps() -> None:
     plain, limits = kinds()["plain"], kinds()["limits"]
     interior, near = SOLVERS["interior"], SOLVERS["interior-near"]
-    assert with_less_memory(plain, interior) is SOLVERS["first-order"]
+    assert with_less_memory(plain, interior) is near and with_less_memory(plain, near) is SOLVERS["first-order"]
     assert with_less_memory(limits, interior) is None and with_less_memory(plain, SOLVERS["highs"]) is None
     assert successor(plain, interior) is SOLVERS["column-generation"] and successor(limits, interior) is None
     assert successor(plain, near) is interior and successor(plain, SOLVERS["first-order"]) is None
     assert quick_try(plain, interior) is SOLVERS["highs"] and quick_try(plain, SOLVERS["highs"]) is None
+
+
+def test_streams_are_preferred_on_a_gpu_and_need_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, on_a_gpu, near = kinds()["plain"], SOLVERS["interior-gpu"], SOLVERS["interior-near"]
+    with monkeypatch.context() as patch:
+        patch.setattr(choice, "gpu_is_there", lambda: True)
+        assert with_less_memory(plain, on_a_gpu) is SOLVERS["first-order"]
+    monkeypatch.setattr(registry, "find_spec", lambda _: None)
+    assert [name for name, solver in SOLVERS.items() if not solver.installed] == ["first-order"]
+    assert with_less_memory(plain, on_a_gpu) is near and with_less_memory(plain, near) is None
 
 
 def test_ties_are_broken_by_a_solver_that_takes_limits(monkeypatch: pytest.MonkeyPatch) -> None:

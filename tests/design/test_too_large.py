@@ -14,9 +14,9 @@ import torch
 
 import sfumato as sf
 from sfumato import memory
-from sfumato.design import certified, closed_forms, optimal
+from sfumato.design import certified, choice, closed_forms, optimal
 from sfumato.design.problem import problem
-from sfumato.design.solvers import SOLVERS, linear
+from sfumato.design.solvers import SOLVERS, linear, registry
 from sfumato.errors import NotSupported, TooLarge
 from sfumato.lp import exact, first_order_iteration
 from sfumato.lp.cone import lanes_iterate, near_iterate
@@ -39,8 +39,13 @@ def test_auto_goes_on_without_factors(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotSupported, match="needs about 1 TiB of memory"):
         sf.design(*grid(4), solver="interior")
     made = sf.design(*grid(4), tolerance=1e-2)
-    assert made.method.startswith("first order")
+    assert made.method.startswith("interior point at peaks")
     assert made.gap <= 1e-2
+    monkeypatch.setattr(near_iterate, "check_room", refuse)
+    assert sf.design(*grid(4), tolerance=1e-2).method.startswith("first order")
+    monkeypatch.setattr(registry, "find_spec", lambda _: None)  # and where torch is not installed, memory is short
+    with pytest.raises(TooLarge, match=r"the method at peaks for .* needs about 1 TiB of memory"):
+        sf.design(*grid(4), tolerance=1e-2)
 
 
 def test_a_program_for_highs_is_refused_before_it_is_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +145,7 @@ def test_a_device_that_is_full_leaves_it_to_the_method_that_needs_less(monkeypat
 
     monkeypatch.setattr(optimal, "choose", lambda *_: SOLVERS["interior-gpu"])
     monkeypatch.setitem(SOLVERS, "interior-gpu", replace(SOLVERS["interior-gpu"], solve=full))
+    monkeypatch.setattr(choice, "gpu_is_there", lambda: True)
     made = sf.design(*grid(4), tolerance=1e-2)
     assert made.method.startswith("first order")
 

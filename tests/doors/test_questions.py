@@ -163,6 +163,23 @@ def test_a_sum_has_a_range_and_loses_in_the_unit_of_the_answer(folder: Path) -> 
     assert "13 secrets." in said and found["design"]["loss_name"] == "absolute"
 
 
+@pytest.mark.parametrize(
+    ("kind", "large", "small"),
+    [
+        ("sum", "5000\n100\n", "1\n"),
+        ("counts", "200\n2\n", "1\n"),
+        ("count", "5000000\n40000\n", "3\n"),
+        ("line", "40000\n", "3\nnone\n"),
+        ("discrete", "40000\n", "3\nnone\n"),
+        ("grid", "200,200\n", "2,2\nnone\n1\n"),
+    ],
+)
+def test_what_no_table_of_all_pairs_holds_is_asked_again(folder: Path, kind: str, large: str, small: str) -> None:
+    done = sfumato("init", "made.toml", "--kind", kind, answers=large + small)
+    assert "Error: a full table of distances for " in done.output and "supported: at most 30000 points" in done.output
+    assert "ε for each" in done.output  # the next question
+
+
 def test_several_counts(folder: Path) -> None:
     found, _ = asked("counts", "2\n2\n\n\n\n")
     assert found["space"] == {"kind": "k_count_query", "individuals": 2, "k": 2, "unit": "person"}

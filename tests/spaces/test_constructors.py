@@ -143,6 +143,8 @@ def test_unknown_metrics_list_the_known_ones() -> None:
         sf.points([[1], [2]], metric="taxi")  # type: ignore[arg-type]
     with pytest.raises(NotSupported):
         sf.hamming(2, symbols=99)
+    with pytest.raises(NotSupported, match="a grid with 33 sides; supported: at most 32"):
+        sf.grid(*[1] * 33)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +158,8 @@ def test_unknown_metrics_list_the_known_ones() -> None:
         lambda: sf.hamming(10**12, symbols=1),
         lambda: sf.hamming(21, symbols=3),
         lambda: sf.cycle(10**9),
+        lambda: sf.sum_query(10**6, 10**6),
+        lambda: sf.spaces.k_count_query(1, 70),
         lambda: sf.spaces.star(10**9),
         lambda: sf.spaces.complete_bipartite(10**9, 1),
         lambda: sf.spaces.complete_bipartite(10**4, 10**4),

@@ -60,6 +60,16 @@ def test_a_query_that_is_not_uniformly_sensitive_names_the_answers() -> None:
     assert 2 in verdict.witness
 
 
+def test_a_sum_of_many_answers_lists_its_neighbours_and_has_no_table_of_all_pairs() -> None:
+    """500 people with values up to 100: a table of 50,001 answers would take 80 GB."""
+    space = sf.sum_query(500, 100)
+    first, second = space.pairs
+    assert len(first) == 100 * 50_001 - 100 * 101 // 2 and int((second - first).max()) == 100
+    for asked in (lambda: space.distances, lambda: space.distance(0, 1), lambda: sf.losses.absolute(space)):
+        with pytest.raises(NotSupported):
+            asked()
+
+
 def test_limits_are_stated() -> None:
     with pytest.raises(NotSupported, match="enumerating"):
         sf.query(sum, values=range(10), individuals=9)

@@ -21,6 +21,7 @@ from sfumato.numbers import as_written
 from sfumato.privacy.type import PrivacyType
 from sfumato.report.sections_words import odds_at
 from sfumato.spaces import FiniteSpace
+from sfumato.spaces.finite import check_table
 from sfumato.spaces.foreign import COUNTS, LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import METRES, as_length, in_unit
 from sfumato.specs.heads import candidates
@@ -100,6 +101,7 @@ def answers(talk: Dialogue, folder: Path, kind: str | None = None) -> Answered:
     source = _SOURCES[chosen](talk, folder)
     tables: dict[str, dict[str, Any]] = {"space": source.space}
     space = space_of(spec_from_values(tables, folder))
+    check_table(len(space))
     large = "; the design will take a while" if len(space) > _MANY else ""
     talk.say(f"{counted(len(space), 'secret')}{large}.")
     tables["privacy"] = _ask_promise(talk, tables, folder, space)
@@ -148,18 +150,20 @@ class _Source:
 
 def _listed(kind: str) -> Callable[[Dialogue, Path], _Source]:
     def ask(talk: Dialogue, folder: Path) -> _Source:
-        return _Source({"kind": kind, "n": talk.ask("How many secrets", whole, "10")} | _ask_unit(talk))
+        table = talk.ask("How many secrets", lambda text: _fitting({"kind": kind, "n": whole(text)}, folder), "10")
+        return _Source(table | _ask_unit(talk))
 
     return ask
 
 
 def _grid(talk: Dialogue, folder: Path) -> _Source:
-    shape = talk.ask("Cells along each side, such as 8,8", _sides, "8,8")
+    question = "Cells along each side, such as 8,8"
+    shape = talk.ask(question, lambda text: _fitting({"kind": "grid", "shape": _sides(text)}, folder), "8,8")
     unit = _ask_unit(talk)
     name = unit.get("unit", "")
     question = f"Side of a cell in {name or 'units'}, such as 0.5"
     step = talk.ask(question, lambda text: positive_length(text, name), "1")
-    return _Source({"kind": "grid", "shape": shape, "step": step, **unit})
+    return _Source({**shape, "step": step, **unit})
 
 
 def _query(kind: str) -> Callable[[Dialogue, Path], _Source]:
@@ -167,9 +171,7 @@ def _query(kind: str) -> Callable[[Dialogue, Path], _Source]:
 
     def ask(talk: Dialogue, folder: Path) -> _Source:
         def query(**keys: int) -> dict[str, Any]:
-            table = {"kind": f"{kind}_query", **keys, "unit": "person"}
-            space_of(spec_from_values({"space": table}, folder))  # which refuses what is too large
-            return table
+            return _fitting({"kind": f"{kind}_query", **keys, "unit": "person"}, folder)
 
         if kind == "count":
             space = talk.ask("How many people could be counted", lambda text: query(individuals=whole(text)), "100")
@@ -182,6 +184,12 @@ def _query(kind: str) -> Callable[[Dialogue, Path], _Source]:
         return _Source(talk.ask(question, lambda text: query(individuals=people, k=whole(text)), "2"))
 
     return ask
+
+
+def _fitting(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The table of a space, if memory holds what a design needs of all pairs: else the question is asked again."""
+    check_table(len(space_of(spec_from_values({"space": table}, folder))))
+    return table
 
 
 def _largest(text: str) -> int:

@@ -87,9 +87,13 @@ def quick_try(problem: Problem, solver: Solver) -> Solver | None:
 
 
 def with_less_memory(problem: Problem, solver: Solver) -> Solver | None:
-    """Who may solve a problem for which a solver has no memory."""
-    other = SOLVERS["first-order"]
-    return other if solver.keeps_factors and other.accepts(problem) else None
+    """Who may solve a problem for which a solver has no memory: the first that is installed.
+
+    Factors at peaks are small; streams need none at all, and are the quicker ones where there is a GPU for them.
+    """
+    names = ("first-order",) if gpu_is_there() or solver.name == "interior-near" else ("interior-near", "first-order")
+    others = [SOLVERS[name] for name in names] if solver.keeps_factors else []
+    return next((other for other in others if other.installed and other.accepts(problem)), None)
 
 
 def successor(problem: Problem, solver: Solver) -> Solver | None:

@@ -31,7 +31,7 @@ from sfumato.design.simple import joined, simple_answer
 from sfumato.design.solvers import SOLVERS, Solver, Trail, solver_name
 from sfumato.design.ties import tie_broken
 from sfumato.design.time_budget import affords_proof, check_provable, kept_for_proof
-from sfumato.errors import Infeasible, InvalidInput, NotConverged, NotSupported, SolverError
+from sfumato.errors import Infeasible, InvalidInput, NotConverged, NotSupported, SolverError, TooLarge
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.lp.cone.program import ColumnProgress
@@ -257,7 +257,7 @@ class _DesignSearch:
             return solver(self.problem, target, effort.progress, solving, effort.trail)
         except TimeIsUp:
             return None
-        except NotSupported:
+        except TooLarge:
             other = with_less_memory(self.problem, solver) if effort.solver == "auto" else None
             if other is None:
                 raise

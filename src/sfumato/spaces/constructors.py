@@ -50,6 +50,7 @@ __all__ = [
     "star",
 ]
 
+_MOST_SIDES = 32  # An array of every version of NumPy has so many axes; with two points on each, 21 are too many.
 _SHORTEST = Fraction(1, 10**300)  # Neighbours are at least so far apart: this and its inverse are floats.
 
 
@@ -85,6 +86,8 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     if not shape:
         raise InvalidInput("a grid needs at least one side, such as grid(8, 8)")
     shape = tuple(whole(side, "points along a side") for side in shape)
+    if len(shape) > _MOST_SIDES:
+        raise NotSupported(f"a grid with {len(shape)} sides", [f"at most {_MOST_SIDES}"])
     check_size(prod(shape))
     unit_length = _positive(step, "step", unit)
     one_of(metric, METRICS, "metric")
@@ -97,8 +100,10 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     if metric == "euclidean":
         structure = Structure(distances, midpoints=lambda: _lattice_midpoints(cells, shape), lattice=lattice)
     else:
-        offsets = _unit_offsets(len(shape), metric)
-        structure = Structure(distances, edges=lambda: _lattice_edges(shape, offsets, unit_length), lattice=lattice)
+        structure = Structure(
+            distances, lambda: _lattice_edges(shape, metric, unit_length), _number_of_steps(shape, metric),
+            lattice=lattice,
+        )  # fmt: skip
     name = f"grid({', '.join(map(str, shape))}, {metric})"
     return FiniteSpace(tuple(map(tuple, cells.tolist())), structure, unit, name, cells * float(unit_length))
 
@@ -118,7 +123,8 @@ def discrete(n: int | Sequence[Any], *, distance: Number = 1) -> FiniteSpace:
     def edges() -> Edges:
         return _equal_edges(Pairs(*np.triu_indices(size, 1)), apart)
 
-    return FiniteSpace(labels, Structure(distances, edges), name=f"discrete({size})")
+    structure = Structure(distances, edges, size * (size - 1) // 2)
+    return FiniteSpace(labels, structure, name=f"discrete({size})")
 
 
 def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
@@ -141,7 +147,8 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
         return Distances(Form.RATIONAL, table)
 
     labels = tuple("".join(alphabet[i] for i in word) for word in words.tolist())
-    structure = Structure(distances, lambda: unit_edges(distances()))
+    pairs = len(words) * length * (symbols - 1) // 2
+    structure = Structure(distances, lambda: _changed_letters(words, symbols), pairs)
     return FiniteSpace(labels, structure, name=f"hamming({length}, {symbols} symbols)")
 
 
@@ -351,9 +358,18 @@ def _unit_graph(labels: Iterable[Any], edges: list[tuple[Any, Any]], name: str) 
     return graph(edges, labels=labels, name=name) if edges else discrete(list(labels))
 
 
-def unit_edges(distances: Distances) -> Edges:
+def unit_edges(pairs: Pairs) -> Edges:
     """The pairs at distance 1, where these make up all distances."""
-    return _equal_edges(Pairs(*np.nonzero(np.triu(distances.values == 1))), Fraction(1))
+    return _equal_edges(pairs, Fraction(1))
+
+
+def _changed_letters(words: NDArray[np.int64], symbols: int) -> Edges:
+    """Each word with those behind it in the dictionary that differ in one letter, the last letter first."""
+    length = words.shape[1]
+    places = np.repeat(np.arange(length)[::-1], symbols - 1)
+    raised = np.tile(np.arange(1, symbols), length)
+    first, change = np.nonzero(words[:, places] + raised < symbols)
+    return unit_edges(Pairs(first, first + (raised * symbols ** (length - 1 - places))[change]))
 
 
 def _equal_edges(pairs: Pairs, length: Fraction) -> Edges:
@@ -405,24 +421,33 @@ def _lattice_distances(cells: NDArray[np.int64], metric: str, step: Fraction) ->
 
 def _lattice_midpoints(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int32]:
     """Between x and z on a full grid lies x + (z − x)/g, where g > 1 divides every offset."""
-    gaps = [axis[None, :] - axis[:, None] for axis in cells.T]
-    common = np.gcd.reduce(np.stack([np.abs(g) for g in gaps]), axis=0)
+    common = reduce(np.gcd, (np.abs(axis[None, :] - axis[:, None]) for axis in cells.T))
     divisor = np.maximum(common, 1)
-    strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
-    index = np.arange(len(cells))[:, None] + sum(g // divisor * s for g, s in zip(gaps, strides, strict=True))
+    index = np.repeat(np.arange(len(cells))[:, None], len(cells), axis=1)
+    for side, axis in enumerate(cells.T):
+        index += (axis[None, :] - axis[:, None]) // divisor * prod(shape[side + 1 :])
     return np.where(common > 1, index, -1).astype(np.int32)
 
 
-def _unit_offsets(dimension: int, metric: str) -> list[tuple[int, ...]]:
-    """Steps to neighbours at distance 1, one of each opposite pair."""
-    around = [o for o in product((-1, 0, 1), repeat=dimension) if o > (0,) * dimension]
-    return [o for o in around if metric == "chebyshev" or sum(map(abs, o)) == 1]
+def _number_of_steps(shape: tuple[int, ...], metric: str) -> int:
+    """How many pairs of neighbours a grid has, without making one of them."""
+    if metric == "chebyshev":
+        return (prod(3 * side - 2 for side in shape) - prod(shape)) // 2
+    return sum(prod(shape) // side * (side - 1) for side in shape)
 
 
-def _lattice_edges(shape: tuple[int, ...], offsets: list[tuple[int, ...]], step: Fraction) -> Edges:
+def _unit_offsets(shape: tuple[int, ...], metric: str) -> list[tuple[int, ...]]:
+    """Steps to neighbours at distance 1, one of each opposite pair, along the sides of more than one point."""
+    if metric == "manhattan":
+        return [tuple(map(int, row)) for row in np.eye(len(shape), dtype=np.int64)[::-1]]
+    around = product(*((-1, 0, 1) if side > 1 else (0,) for side in shape))
+    return [offset for offset in around if offset > (0,) * len(shape)]
+
+
+def _lattice_edges(shape: tuple[int, ...], metric: str, step: Fraction) -> Edges:
     index = np.arange(prod(shape)).reshape(shape)
-    first, second = [], []
-    for offset in offsets:
+    first, second = [index[:0].ravel()], [index[:0].ravel()]
+    for offset in _unit_offsets(shape, metric):
         here = tuple(slice(max(0, -o), s - max(0, o)) for o, s in zip(offset, shape, strict=True))
         there = tuple(slice(max(0, o), s - max(0, -o)) for o, s in zip(offset, shape, strict=True))
         first.append(index[here].ravel())

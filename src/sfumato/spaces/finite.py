@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 _TRIANGLE_ROUNDING = 2.0**-44
 
 _BYTES_A_DISTANCE = 32  # A distance is stored, kept as a float, and twice in tables on the way there.
+_BYTES_A_MIDPOINT = 48  # A midpoint is one of 4 bytes, with five tables of integers on the way there.
+_BYTES_AN_EDGE = 64  # An edge has two ends and a length, with copies and masks on the way there.
 _MOST_POINTS = 2_000_000  # So many labels take seconds and most of a gigabyte; more are refused beforehand.
 _LARGEST_DENSE = 30_000  # A float64 table of so many points takes 7 GB.
+_SMALLER = ("fewer points", "a coarser grid")
 
 
 class Pairs(NamedTuple):
@@ -59,6 +62,7 @@ class Structure:
 
     distances: Callable[[], Distances]
     edges: Callable[[], Edges] | None = None
+    number_of_edges: int = 0  # how many they will be, where they are not there yet: asked before they are made
     midpoints: Callable[[], NDArray[np.int32]] | None = None
     lattice: Box | None = None  # what has a cell for each point of a grid, in the unit of the space
     answers: bool = False  # labels are the values of a query, numbers or tuples of them; distances count people
@@ -138,18 +142,17 @@ class FiniteSpace:
     @cached_property
     def distances(self) -> Distances:
         """The full table of distances."""
-        if len(self) > _LARGEST_DENSE:
-            raise NotSupported(
-                f"a full table of distances for {len(self)} points", [f"at most {_LARGEST_DENSE} points"]
-            )
-        size = _BYTES_A_DISTANCE * len(self) ** 2
-        check_room(size, f"a full table of distances for {len(self)} points", ["fewer points", "a coarser grid"])
+        check_table(len(self))
         return self.source.distances().simplest()
 
     @cached_property
     def edges(self) -> Edges | None:
         """The graph that defines the metric, if the space was built from one."""
-        return None if self.source.edges is None else self.source.edges()
+        if self.source.edges is None:
+            return None
+        number = self.source.number_of_edges
+        check_room(_BYTES_AN_EDGE * number, f"{number:,} pairs of neighbours in {self.name}", _SMALLER)
+        return self.source.edges()
 
     @property
     def answers(self) -> bool:
@@ -188,6 +191,7 @@ class FiniteSpace:
     @cached_property
     def midpoints(self) -> NDArray[np.int32]:
         """For each pair a point that lies exactly between its ends, −1 where there is none."""
+        check_room(_BYTES_A_MIDPOINT * len(self) ** 2, f"the pairs that count of {len(self)} points", _SMALLER)
         if self.source.midpoints is not None:
             return self.source.midpoints()
         table = self.distances
@@ -201,7 +205,8 @@ class FiniteSpace:
         """
         if self.edges is not None:
             return _unimplied_edges(self, self.edges)
-        keep = (self.midpoints < 0) & ~self.distances.infinite
+        infinite = self.distances.infinite  # first: larger spaces than have such a table are refused with its name
+        keep = (self.midpoints < 0) & ~infinite
         return Pairs(*np.nonzero(np.triu(keep, 1)))
 
     @cached_property
@@ -271,6 +276,14 @@ def check_size(n: int, what: str = "points") -> None:
         number = str(n) if n.bit_length() < 64 else "more than 2^63"
         table = f", and {_LARGEST_DENSE} where a full table of distances is needed" if what == "points" else ""
         raise NotSupported(f"a space of {number} {what}", [f"at most {_MOST_POINTS} {what}{table}"])
+
+
+def check_table(n: int) -> None:
+    """Refuse a full table of distances that could not be held, before anything of it is built."""
+    table = f"a full table of distances for {n} points"
+    if n > _LARGEST_DENSE:
+        raise NotSupported(table, [f"at most {_LARGEST_DENSE} points"])
+    check_room(_BYTES_A_DISTANCE * n**2, table, _SMALLER)
 
 
 def as_space(value: Any, what: str = "a space") -> FiniteSpace:

@@ -26,7 +26,7 @@ from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.numbers import Number, as_written, whole
 from sfumato.spaces.constructors import graph, grid, line, unit_edges
 from sfumato.spaces.distances import Distances, Form
-from sfumato.spaces.finite import FiniteSpace, Structure, as_space, check_size
+from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, as_space, check_size
 from sfumato.verdict import Verdict, fails, holds
 
 __all__ = [
@@ -64,14 +64,22 @@ def sum_query(individuals: int, largest: int) -> FiniteSpace:
     2.0
     """
     individuals, largest = whole(individuals, "individuals"), whole(largest, "values above 0")
-    check_size(individuals * largest + 1)
-    answers = np.arange(individuals * largest + 1)
+    number = individuals * largest + 1
+    check_size(number)
+    answers = np.arange(number)
 
     def distances() -> Distances:
         gap = np.abs(answers[:, None] - answers[None, :])
         return Distances(Form.RATIONAL, -(-gap // largest))
 
-    structure = Structure(distances, lambda: unit_edges(distances()), answers=True)
+    def edges() -> Edges:
+        later = np.minimum(largest, number - 1 - answers)  # the answers above each that one person leads to
+        first = np.repeat(answers, later)
+        steps = np.arange(1, len(first) + 1) - np.repeat(np.cumsum(later) - later, later)
+        return unit_edges(Pairs(first, first + steps))
+
+    pairs = largest * number - largest * (largest + 1) // 2
+    structure = Structure(distances, edges, pairs, answers=True)
     name = f"sum_query({individuals}, {largest})"
     return FiniteSpace(tuple(answers.tolist()), structure, "", name, answers[:, None].astype(float))
 

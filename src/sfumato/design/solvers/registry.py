@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from sfumato.arguments import one_of
 from sfumato.design.answer import Answer, Progress, TimeLimit
@@ -47,6 +48,8 @@ class Solver:
         Whether it holds a matrix for every column, and may be short of memory where others are not.
     compiles
         Whether functions have to be compiled before its first solution on a machine, which takes seconds.
+    package
+        The optional package without which it does not run, where there is one.
     """
 
     name: str
@@ -60,6 +63,12 @@ class Solver:
     refines: bool = False
     keeps_factors: bool = False
     compiles: bool = False
+    package: str = ""
+
+    @property
+    def installed(self) -> bool:
+        """Whether what it needs is there."""
+        return not self.package or find_spec(self.package) is not None
 
     def accepts(self, problem: Problem) -> Verdict:
         """Whether it solves problems of this kind; where it does not, the reason is what it cannot do."""
@@ -119,7 +128,10 @@ _RECORDS = (
         "column-generation", "mixtures of rays, exact where the numbers are", solve_by_column_generation,
         needs_room=True, compiles=True,
     ),
-    Solver("first-order", "a first-order method that needs little memory", solve_by_first_order, needs_room=True),
+    Solver(
+        "first-order", "a first-order method that needs little memory", solve_by_first_order,
+        needs_room=True, package="torch",
+    ),
 )  # fmt: skip
 
 SOLVERS: dict[str, Solver] = {record.name: record for record in _RECORDS}
