@@ -3,20 +3,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import struct
 import tracemalloc
 import zlib
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import errors, losses
+from sfumato.certify import file as written
 from sfumato.certify import kernel
 from sfumato.certify.certificate import Section, certificate
 from sfumato.certify.file import packed, to_bytes
@@ -73,6 +77,28 @@ def test_exact_mechanisms_and_claims_come_back(tmp_path_factory: pytest.TempPath
     assert (loaded.channel.matrix == channel.matrix).all()
     assert (loaded.claim.loss.matrix == loss.matrix).all()
     assert loaded.claim.loss.name == "bin"
+
+
+@pytest.mark.parametrize("scale", ["1/3", 1, 2**40, 0.1])
+def test_who_draws_from_a_loaded_mechanism_does_not_wait_for_its_loss(
+    scale: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line, read = sf.line(3), []
+    stake = losses.scale(losses.distance(line), scale)
+    saved = sf.certify.claim(sf.Prior.uniform(line), sf.geometric(sf.PrivacyType(line, alpha="1/2")), stake)
+    sf.save(saved, tmp_path / "m.sfm")
+    assert (pickle.loads(pickle.dumps(sf.load(tmp_path / "m.sfm").claim.loss)).matrix == stake.matrix).all()
+
+    def losses_of(*given: Any) -> Any:
+        read.append(given)
+        return written._losses(*given)
+
+    monkeypatch.setattr("sfumato.certify.file.partial", lambda _, *given: partial(losses_of, *given))
+    loaded = sf.load(tmp_path / "m.sfm")
+    assert len(loaded.release(pa.table({"home": [0, 1, 2]}), "home")) == 3 and not read
+    for _ in range(2):
+        assert loaded.claim.loss.matrix.dtype == stake.matrix.dtype and (loaded.claim.loss.matrix == stake.matrix).all()
+    assert len(read) == 1
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "two\nlines"])

@@ -12,6 +12,7 @@ import json
 import zlib
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -29,7 +30,7 @@ from sfumato.errors import InvalidFile, InvalidInput, expect
 from sfumato.files import Kind, write_whole
 from sfumato.losses.loss import Loss
 from sfumato.measures.shares import named_again
-from sfumato.numbers import Array, nearest_float
+from sfumato.numbers import Array, nearest_float, object_array
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.predicates_curves import Growth
 from sfumato.privacy.type import PrivacyType
@@ -47,6 +48,7 @@ _INCOMPRESSIBLE = 0.95  # Bytes of which more than this share is left are not wo
 _FEWEST_PLACES = 50  # Distances of fewer places take no room.
 _FARTHEST = 2**31  # Places with larger coordinates have no distances that files hold.
 _FEWEST_WEIGHTS = 1000  # A table of fewer is written as it is.
+_WHOLE = 2.0**62  # Whole losses below it are integers of 64 bits.
 _ZLIB_HEADER = b"\x78\x01"  # A zlib stream begins so: deflate with a window of 32 KiB, no dictionary.
 
 
@@ -289,10 +291,19 @@ def _event_dual(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[Arr
 
 
 def _loss(section: bytes, unit: Fraction, actions: tuple[Any, ...], space: FiniteSpace, name: str = "") -> Loss:
-    table = np.frombuffer(section, dtype="<f8").reshape(-1, len(space))
-    if unit != 1 or (table == np.round(table)).all():
-        return Loss(actions, space, [[Fraction(v) * unit for v in row] for row in table.tolist()], name)
-    return Loss(actions, space, table, name)
+    return Loss.read_later(actions, space, partial(_losses, section, unit, len(space)), name)
+
+
+def _losses(section: bytes, unit: Fraction, n: int) -> Array:
+    """The numbers of a loss: whole ones as integers, parts of a unit as fractions, one object for equal ones."""
+    table = table_of_floats(section, n)
+    if unit == 1:
+        if (table != np.round(table)).any():
+            return table
+        if (np.abs(table) < _WHOLE).all():
+            return table.astype(np.int64)
+    values, places = np.unique(table, return_inverse=True)
+    return object_array([Fraction(v) * unit for v in values.tolist()])[places].reshape(table.shape)
 
 
 def indices_of(sections: dict[str, bytes], *names: str) -> list[NDArray[np.int64]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from functools import cached_property
+from typing import Any, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,6 @@ class _Stake(Tabular):
 
     actions: tuple[Any, ...]
     secrets: tuple[Any, ...]
-    matrix: Array
     name: str
 
     def __init__(self, actions: Any, secrets: Any, matrix: Any, name: str = "") -> None:
@@ -44,6 +44,23 @@ class _Stake(Tabular):
             raise InvalidLoss(f"the {self.kind} of {shown(actions[w])} at {shown(secrets[x])} is not finite")
         name = text(name, f"the name of a {self.kind}")
         vars(self).update(actions=actions, secrets=secrets, matrix=matrix, name=name)
+
+    @classmethod
+    def read_later(cls, actions: Any, secrets: Any, read: Callable[[], Array], name: str) -> Self:
+        """One whose numbers are read when somebody asks for them first, by a function that is right about them.
+
+        Millions of fractions take minutes, and who loads a mechanism to draw from it needs none.
+        """
+        self = cls.__new__(cls)
+        vars(self).update(
+            actions=label_tuple(actions, "the actions"), secrets=secrets_of(secrets), name=name, read=read
+        )
+        return self
+
+    @cached_property
+    def matrix(self) -> Array:
+        """Its numbers, one row an action, one column a secret."""
+        return type(self)(self.actions, self.secrets, vars(self)["read"](), self.name).matrix
 
     @property
     def kind(self) -> str:
