@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Prove mechanism files: exit status 0 proved, 3 refuted, 2 unreadable, the largest of several files.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 
 import { Unreadable, load, verify } from "./sfumato.mjs";
 
@@ -13,6 +13,8 @@ if (!files.length) console.error("usage: verify.mjs FILE.sfm …");
 for (const file of files) {
   let status;
   try {
+    // A device or a pipe may have no end.
+    if (!statSync(file).isFile()) throw new Unreadable("a mechanism file is a regular file");
     const { outcome, report } = verify(load(new Uint8Array(readFileSync(file))));
     status = outcome === "proved" ? 0 : 3;
     console.log(`${plain(file)}: ${report.join("\n")}`);

@@ -4,9 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+import sfumato as sf
+from sfumato.certify import kernel
+from sfumato.cli.main import app
 from sfumato.errors import InvalidInput
-from sfumato.files import DRAWN, Kind, place_for, write_whole
+from sfumato.files import DRAWN, Kind, place_for, read_bytes, read_text, write_whole
+from sfumato.specs.heads import first_rows
 
 NOTE = Kind("a note", lambda data: not data.startswith(b"person,"))
 
@@ -39,6 +44,21 @@ def test_what_ends_early_leaves_the_old_file_and_nothing_beside_it(
         write_whole(target, lambda: b"new", NOTE, overwrite=True)
     assert target.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
+
+
+def test_devices_and_pipes_are_read_nowhere(tmp_path: Path) -> None:
+    pipe, zeros = tmp_path / "pipe.csv", tmp_path / "zeros.csv"
+    os.mkfifo(pipe)
+    zeros.symlink_to("/dev/zero")
+    doors = [lambda file: read_bytes(file, 100), lambda file: read_text(file, 100), first_rows, sf.load, sf.verify]
+    for endless in (pipe, zeros):
+        for door in doors:
+            with pytest.raises(InvalidInput, match="regular file"):
+                door(endless)
+        done = CliRunner().invoke(app, ["audit", str(endless)])
+        assert "regular file" in str(done.exception)
+        with pytest.raises(kernel.Unreadable, match="regular file"):
+            kernel.read(endless)
 
 
 def test_nothing_is_computed_for_a_place_that_cannot_be_written(tmp_path: Path) -> None:

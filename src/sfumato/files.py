@@ -26,11 +26,18 @@ except ImportError:  # Windows has no such locks
 def read_bytes(file: Path, largest: int) -> bytes:
     """The content of a file of at most so many bytes."""
     try:
+        refuse_endless(file)
         if file.stat().st_size > largest:
             raise InvalidInput(f"{quoted(file)} is larger than {largest >> 20} MiB")
         return file.read_bytes()
     except OSError as error:
         raise InvalidInput(f"{quoted(file)} cannot be read: {error.strerror or error}") from error
+
+
+def refuse_endless(file: Path) -> None:
+    """Refuse what is there and is neither a file nor a folder: devices and pipes may have no end, or nothing ever."""
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise InvalidInput(f"{quoted(file)} cannot be read: it is a device or a pipe, and no regular file")
 
 
 def read_text(file: Path, largest: int) -> str:

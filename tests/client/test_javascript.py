@@ -64,6 +64,13 @@ def test_kernel_twin_and_client_agree_on_mutated_files() -> None:
     assert min(found[answer] for answer in ("proved", "refuted", "unreadable")) >= MUTANTS // 20
 
 
+def test_devices_and_pipes_are_no_mechanism_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.sfm")
+    for endless in (tmp_path / "pipe.sfm", "/dev/zero"):
+        done = subprocess.run([NODE, JS / "verify.mjs", endless], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and "regular file" in done.stderr
+
+
 def drawn_by_node(path: Path, ids: np.ndarray, secrets: list[object], key: bytes) -> list[int]:
     rows = path.with_suffix(".json")
     rows.write_text(json.dumps({"key": key.hex(), "ids": ids.tobytes().hex(), "secrets": secrets}))

@@ -45,7 +45,9 @@ import itertools
 import json
 import math
 import operator
+import os
 import re
+import stat
 import sys
 import zlib
 from array import array
@@ -57,6 +59,7 @@ MAGIC = b"sfumato\n"
 VERSION = 3  # of the format; no other one is read
 LARGEST_HEADER = 1 << 27  # bytes of JSON: labels of a million secrets fit
 LARGEST_SECTION = 1 << 32  # bytes unpacked: ten thousand secrets and outputs fit
+LARGEST_FILE = LARGEST_HEADER + LARGEST_SECTION + (1 << 24)  # bytes; what cannot be packed gets a little longer
 PACKED = 1 << 25  # bytes of packed rows that are held at a time
 REMEMBERED = 1 << 14  # factors of distances that are held at a time
 MOST_LIMITS = 1000  # each of them is checked as the loss is
@@ -272,10 +275,8 @@ def check_frame(header: Terms) -> None:
         return
     most = epsilon_below(header["promise"]) / largest_stretch(box["frame"], box["sides"])
     if rate > most:
-        checked, kept = apart(rate, most)
-        raise Refuted(
-            f"the rate on the map of the box is {checked}, and {kept} is what keeps the promise on the ground"
-        )
+        said = "the rate on the map of the box is {}, and {} is what keeps the promise on the ground"
+        raise Refuted(said.format(*apart(rate, most)))
 
 
 def epsilon_below(promise: Terms) -> Fraction:
@@ -479,9 +480,8 @@ class Joined:
 class Packed:
     """Rows as long integers, one field for each output, so that a row is compared at once.
 
-    A field has room for q·a and p·b and one guard bit above. In p·B + guards − q·A the guard
-    bit of field y survives exactly if q·a ≤ p·b there; no field borrows from the next, since
-    each stays between 1 and 2^width − 1.
+    A field has room for q·a and p·b and one guard bit above. In p·B + guards − q·A the guard bit of field y survives
+    exactly if q·a ≤ p·b there; no field borrows from the next, since each stays between 1 and 2^width − 1.
     """
 
     def __init__(self, rows: Iterator[list[int]], field: int, outputs: int) -> None:
@@ -561,25 +561,22 @@ def pairs_to_check(header: Terms, sections: Sections, n: int, counted: Terms) ->
                 yield x, z, value
         return
     via = unsigned(sections["via"], 4) if "via" in sections else None
-    k = 0
-    for x in range(n):
-        for z in range(x + 1, n):
-            value = metric_of(k)
-            between = NOWHERE if via is None else via[k]
-            k += 1
-            if value is None:
-                continue
-            if between == NOWHERE:
-                yield x, z, value
-                continue
-            if between >= n or between in (x, z):
-                raise Unreadable(f"the point between secrets {x} and {z} is number {between}")
-            a = metric_of(position(min(x, between), max(x, between), n))
-            b = metric_of(position(min(z, between), max(z, between), n))
-            # legs are positive, so they are shorter than the whole, and chains of chains end
-            if a is None or b is None or not chain_fits(form, a, b, value):
-                raise Refuted(f"secret {between} does not lie between {x} and {z}")
-            counted["implied"] += 1
+    for k, (x, z) in enumerate(itertools.combinations(range(n), 2)):
+        value = metric_of(k)
+        between = NOWHERE if via is None else via[k]
+        if value is None:
+            continue
+        if between == NOWHERE:
+            yield x, z, value
+            continue
+        if between >= n or between in (x, z):
+            raise Unreadable(f"the point between secrets {x} and {z} is number {between}")
+        a = metric_of(position(min(x, between), max(x, between), n))
+        b = metric_of(position(min(z, between), max(z, between), n))
+        # legs are positive, so they are shorter than the whole, and chains of chains end
+        if a is None or b is None or not chain_fits(form, a, b, value):
+            raise Refuted(f"secret {between} does not lie between {x} and {z}")
+        counted["implied"] += 1
 
 
 def checked_edges(sections: Sections, n: int) -> tuple[Words, Words]:
@@ -595,11 +592,8 @@ def checked_edges(sections: Sections, n: int) -> tuple[Words, Words]:
 def repeats(first: Words, second: Words, n: int) -> bool:
     """Whether a pair of numbers occurs twice; the first ones are below n."""
     starts, order = grouped(first, n)
-    for x in range(n):
-        others = [second[k] for k in order[starts[x] : starts[x + 1]]]
-        if len(set(others)) < len(others):
-            return True
-    return False
+    groups = ([second[k] for k in order[start:stop]] for start, stop in itertools.pairwise(starts))
+    return any(len(set(others)) < len(others) for others in groups)
 
 
 def grouped(keys: Words, n: int) -> tuple[Words, Words]:
@@ -733,8 +727,8 @@ def check_loss(header: Terms, sections: Sections) -> Fraction:
     for table, ceiling in zip(ceiling_tables(header, sections, n), claims["ceilings"], strict=True):
         lost, unit = sums_of_secrets(header, sections, table, remap)
         if max(lost) * unit > ceiling["level"]:
-            had, most = apart(max(lost) * unit, ceiling["level"])
-            raise Refuted(f"a secret has {had} where at most {most} is claimed")
+            had = apart(max(lost) * unit, ceiling["level"])
+            raise Refuted("a secret has {} where at most {} is claimed".format(*had))
     return Fraction(value)
 
 
@@ -2028,8 +2022,11 @@ def expected_of_noise(header: Terms, declared: dict[str, int]) -> dict[str, int]
 def read(path: Any) -> tuple[Terms, Sections, str]:
     """Read and unpack a mechanism file: (header, sections, digest). Raises Unreadable."""
     try:
+        kind = os.stat(path)
+        if not stat.S_ISREG(kind.st_mode) or kind.st_size > LARGEST_FILE:
+            raise Unreadable("a mechanism file is a regular file, and no larger than its sections may be")
         with open(path, "rb") as file:
-            data = file.read()
+            data = file.read() if file.peek(8)[:8] == MAGIC else b""  # of anything else no more is held
     except (OSError, ValueError) as error:
         raise Unreadable(f"cannot read the file: {getattr(error, 'strerror', None) or error}") from error
     return parse(data)

@@ -26,7 +26,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.progress import line, until_asked
 from sfumato.errors import InvalidInput, NotSupported, counted
-from sfumato.files import place_for
+from sfumato.files import place_for, refuse_endless
 from sfumato.losses import Loss
 from sfumato.numbers import as_written, at_least, at_most, told_apart
 from sfumato.privacy import PrivacyType
@@ -175,6 +175,7 @@ def _read(
 
 
 def _begins_with(file: Path, magic: bytes) -> bool:
+    refuse_endless(file)
     try:
         with file.open("rb") as opened:
             return opened.read(len(magic)) == magic

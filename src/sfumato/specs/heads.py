@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from sfumato.arguments import quoted
 from sfumato.errors import InvalidInput, NotSupported
+from sfumato.files import refuse_endless
 from sfumato.numbers import as_written
 from sfumato.specs.complaints import nearest
 from sfumato.specs.tables import Columns, columns_from_lines
@@ -29,6 +30,7 @@ def first_rows(path: str | PathLike[str]) -> Columns:
     ending = file.suffix.lower()
     if not file.exists():
         raise InvalidInput(f"there is no file {quoted(file)}{like(file)}")
+    refuse_endless(file)
     if ending not in _TEXTS + _PARQUET:
         raise NotSupported(f"points from {file.name!r}", ["a .csv or .parquet file; `sfumato hide` takes more formats"])
     try:
