@@ -37,4 +37,4 @@ class Answers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=240)

@@ -302,7 +302,7 @@ def test_ctrl_c_leaves_nothing(folder: Path) -> None:
     while not (folder / "ready").exists() and worker.poll() is None:  # one that dies must not leave us waiting
         sleep(0.05)
     worker.send_signal(signal.SIGINT)
-    _, said = worker.communicate(timeout=60)
+    _, said = worker.communicate(timeout=240)
     assert worker.returncode == 130 and "Traceback" not in said
     assert sorted(os.listdir(folder)) == ["in.csv", "m.sfm", "ready"]
 

