@@ -25,15 +25,10 @@ BY_NAME = {
 }
 
 
-def parsed(path: Path) -> ast.Module:
-    """A file as a tree, which is not kept: all of them together would slow down every test that follows."""
-    return ast.parse(path.read_text())
-
-
-def files() -> Iterator[tuple[str, ast.Module]]:
+def files() -> Iterator[tuple[str, str]]:
     """Every file of the source."""
     for path in sorted(SOURCE.rglob("*.py")):
-        yield path.relative_to(SOURCE).as_posix(), parsed(path)
+        yield path.relative_to(SOURCE).as_posix(), path.read_text()
 
 
 def optional() -> set[str]:
@@ -58,17 +53,28 @@ def imported(node: ast.AST) -> list[str]:
 
 def inside(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and module of every import inside a function."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    found = {(node.lineno, name) for part in functions for node in ast.walk(part) for name in imported(node)}
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    found = set()
+    while waiting:
+        node, within = waiting.pop()
+        if within:
+            found |= {(node.lineno, name) for name in imported(node)} if isinstance(node, ast.stmt) else set()
+        within = within or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        waiting += [(part, within) for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr)]
     yield from sorted(found)
 
 
-def by_name(tree: ast.Module) -> Iterator[tuple[int, str]]:
+CALLED = ("import_module", "__import__", "resolve_name", "attach_stub")
+
+
+def by_name(text: str) -> Iterator[tuple[int, str]]:
     """Line and name of every import that is a call, as far as the name stands there."""
-    for node in ast.walk(tree):
+    if not any(name in text for name in CALLED):
+        return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            if called in ("import_module", "__import__", "resolve_name", "attach_stub"):
+            if called in CALLED:
                 yield node.lineno, ast.unparse(node.args[0]) if node.args else ""
 
 
@@ -77,9 +83,9 @@ def needs_an_extra(module: str, extras: set[str]) -> bool:
     path = SOURCE / f"{module.removeprefix('sfumato.').replace('.', '/')}.py"
     if not path.exists():
         return False
-    tree = parsed(path)
-    named = [name for node in ast.walk(tree) for name in imported(node)]
-    named += [name.strip("'\"") for _, name in by_name(tree)]
+    text = path.read_text()
+    named = [name for node in ast.walk(ast.parse(text)) for name in imported(node)]
+    named += [name.strip("'\"") for _, name in by_name(text)]
     return any(name.partition(".")[0] in extras for name in named)
 
 
@@ -87,8 +93,8 @@ def test_imports_inside_functions_are_of_optional_packages() -> None:
     extras = optional()
     assert {"torch", "triton", "pandas", "dp_accounting", "pyspark"} <= extras and "numpy" not in extras
     allowed, wrong = [], []
-    for file, tree in files():
-        for line, module in inside(tree):
+    for file, text in files():
+        for line, module in inside(ast.parse(text)):
             fine = module.partition(".")[0] in extras or needs_an_extra(module, extras)
             (allowed if fine else wrong).append((file, line, module))
     assert not wrong
@@ -97,12 +103,12 @@ def test_imports_inside_functions_are_of_optional_packages() -> None:
 
 def test_no_room_of_ours_is_imported_by_its_name() -> None:
     extras = optional()
-    assert list(by_name(ast.parse("import_module('sfumato.lp')"))) == [(1, "'sfumato.lp'")]
+    assert list(by_name("import_module('sfumato.lp')")) == [(1, "'sfumato.lp'")]
     wrong = [
         (file, line, name)
-        for file, tree in files()
-        for line, name in by_name(tree)
+        for file, text in files()
+        for line, name in by_name(text)
         if name.strip("'\"").partition(".")[0] not in extras and file not in BY_NAME
     ]
     assert not wrong
-    assert all(list(by_name(parsed(SOURCE / file))) for file in BY_NAME)
+    assert all(list(by_name((SOURCE / file).read_text())) for file in BY_NAME)

@@ -26,7 +26,9 @@ def short(part: ast.expr) -> bool:
 
 def comparisons(text: str) -> list[int]:
     """Lines with a string that compares two numbers of few digits; :func:`sfumato.numbers.told_apart` is for those."""
-    found = []
+    found: list[int] = []
+    if not re.search(r"\d[efg]\}", text):  # which is quick, and true of most files
+        return found
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.JoinedStr):
             places = [i for i, part in enumerate(node.values) if short(part)]
@@ -56,7 +58,7 @@ def quotations(text: str) -> list[int]:
     """Lines of errors that quote a value with all that its ``repr`` says; :func:`sfumato.errors.shown` is for those."""
     return [
         node.lineno
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(ast.parse(text if "!r}" in text else ""))
         if isinstance(node, ast.Raise)
         and any(isinstance(part, ast.FormattedValue) and part.conversion == ord("r") for part in ast.walk(node))
     ]
@@ -120,14 +122,16 @@ ONLY_IN_PYTHON = (
 
 def sentences(text: str) -> list[tuple[int, str]]:
     """Line and text of strings with spaces in them that are no documentation, mark-up or question to a database."""
-    tree = ast.parse(text)
-    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    inner |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.Call)
-              and isinstance(node.func, ast.Name) and node.func.id == "worded" for part in node.args}  # fmt: skip
-    found = []
-    for node in ast.walk(tree):
-        if id(node) in documentation or id(node) in inner:
+    found: list[tuple[int, str]] = []
+    left_out: set[int] = set()
+    for node in ast.walk(ast.parse(text)):  # what holds a string comes before it
+        if isinstance(node, ast.Expr):
+            left_out.add(id(node.value))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "worded":
+            left_out.update(map(id, node.args))
+        elif isinstance(node, ast.JoinedStr):
+            left_out.update(map(id, node.values))
+        if id(node) in left_out:
             continue
         if isinstance(node, ast.JoinedStr):
             words = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)

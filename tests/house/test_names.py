@@ -76,9 +76,8 @@ def test_every_page_is_in_the_index_and_every_room_has_one() -> None:
 def class_places() -> dict[str, list[str]]:
     places: dict[str, list[str]] = defaultdict(list)
     for path in sorted((ROOT / "src").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef):
-                places[node.name].append(path.relative_to(ROOT).as_posix())
+        for name in re.findall(r"^ *class (\w+)[(:]", path.read_text(), re.MULTILINE):
+            places[name].append(path.relative_to(ROOT).as_posix())
     return places
 
 
