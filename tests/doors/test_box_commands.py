@@ -100,6 +100,7 @@ def test_a_design_as_json(folder: Path) -> None:
     assert record["lattice"] == list(best.rounding.shape) and record["outputs"] == len(best.outputs)
     assert record["cells"] == 8 and record["ended"] == "reached" and record["gap"] <= 0.1
     assert 0 < record["bound"] < record["loss"] and record["rate"] == str(best.rate)
+    assert Fraction(record["bound"]) <= Fraction(record["bound_exact"]) and Fraction(record["loss"]) >= best.proof.loss
 
 
 def test_on_the_earth_points_are_counted_and_losses_are_those_of_the_map(folder: Path) -> None:

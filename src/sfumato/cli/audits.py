@@ -28,7 +28,7 @@ from sfumato.cli.progress import line, until_asked
 from sfumato.errors import InvalidInput, NotSupported, counted
 from sfumato.files import place_for, refuse_endless
 from sfumato.losses import Loss
-from sfumato.numbers import as_written, at_least, at_most, told_apart
+from sfumato.numbers import as_written, at_least, at_most, float_above, float_below, told_apart
 from sfumato.privacy import PrivacyType
 from sfumato.report.audit import Audit
 from sfumato.report.audit import audit as look_at
@@ -227,7 +227,7 @@ def _record(file: Path, result: Audit, origin: _Origin) -> dict[str, Any]:
         record |= {"loss_name": result.loss.name, "loss": float(result.remapped),
                    "loss_as_is": None if result.as_is is None else float(result.as_is)}  # fmt: skip
     if result.optimum is not None:
-        record |= {"best_loss": float(result.optimum.loss), "best_bound": float(result.optimum.bound),
+        record |= {"best_loss": float_above(result.optimum.loss), "best_bound": float_below(result.optimum.bound),
                    "above_best": list(result.excess or ())}  # fmt: skip
     return record
 

@@ -26,7 +26,7 @@ from sfumato.errors import InvalidInput
 from sfumato.files import DRAWN
 from sfumato.losses import distance
 from sfumato.measures import prior_loss
-from sfumato.numbers import at_least, at_most, exp_bounds
+from sfumato.numbers import at_least, at_most, exp_bounds, float_above, float_below
 from sfumato.privacy import PrivacyType
 from sfumato.release.sampler import sampler
 from sfumato.report.page import report
@@ -107,8 +107,9 @@ class _Story(Story):
             prior, loss, privacy, tolerance=_TOLERANCE, progress=lambda state: self.say(standing(state))
         )  # fmt: skip
         self.record = {
-            "country": known.country, "cities": number, "epsilon_per_km": float(rate), "loss_km": float(best.loss),
-            "bound_km": float(best.bound), "gap": best.gap, "told_nothing_km": float(prior_loss(prior, loss)),
+            "country": known.country, "cities": number, "epsilon_per_km": float(rate),
+            "loss_km": float_above(best.loss), "bound_km": float_below(best.bound), "gap": best.gap,
+            "told_nothing_km": float(prior_loss(prior, loss)),
         }  # fmt: skip
         yield (
             f"The best mechanism loses {at_most(best.loss, 4)} km on average; none with this promise loses less than "

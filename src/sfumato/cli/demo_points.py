@@ -27,7 +27,7 @@ from sfumato.errors import PrivacyViolation
 from sfumato.files import DRAWN, Kind, place_for, write_whole
 from sfumato.hide import Hidden, hide
 from sfumato.losses import distance as distance_of
-from sfumato.numbers import Floats, at_least, at_most
+from sfumato.numbers import Floats, at_least, at_most, float_above, float_below
 from sfumato.privacy import PrivacyType
 from sfumato.report.box_maps import raster_figure
 from sfumato.report.html import above, below, figures, paragraph, percent, plain, section, table
@@ -122,7 +122,8 @@ class PointsStory(Story):
         apart = float(np.linalg.norm(on_map(box, told) - on_map(box, places), axis=1).mean())
         self.record = {
             "points": len(places), "towns_within_km": WITHIN_KM, "seed": _SEED, "hidden": distance, "why": hidden.why,
-            "loss_km": float(best.loss), "bound_km": float(best.bound), "gap": best.gap, "mean_distance_km": apart,
+            "loss_km": float_above(best.loss), "bound_km": float_below(best.bound), "gap": best.gap,
+            "mean_distance_km": apart,
         }  # fmt: skip
         yield (
             f"It loses {at_most(best.loss, 3)} km on average; none with this promise, whatever it tells, loses less "

@@ -22,7 +22,7 @@ from sfumato.design.shares import SharesLost, lost_shares
 from sfumato.design.solvers import SOLVERS
 from sfumato.errors import InvalidInput, NotConverged, NotSupported, counted, short
 from sfumato.files import place_for
-from sfumato.numbers import at_least, at_most, between, told_apart
+from sfumato.numbers import at_least, at_most, between, float_above, float_below, told_apart
 from sfumato.report.box_sections import lattice_words
 from sfumato.specs.setup import BoxSetup, Setup, setup
 from sfumato.specs.spec import read_spec
@@ -213,7 +213,7 @@ def design_record(best: Design, question: Setup) -> dict[str, Any]:
     return {
         "promise": promise, "unit": question.space.unit, "space": question.space.name, **about,
         "outputs": len(mechanism.outputs), "objective": question.objective.criterion, **what,
-        "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap, "loss_exact": str(best.loss),
+        "loss": float_above(best.loss), "bound": float_below(best.bound), "gap": best.gap, "loss_exact": str(best.loss),
         "bound_exact": str(best.bound), "method": best.method, "iterations": best.iterations,
         "seconds": {name: round(value, 4) for name, value in best.seconds.items()},
     }  # fmt: skip

@@ -20,7 +20,7 @@ from sfumato.hide.hiding import hide as hidden_points
 from sfumato.hide.outlook import Outlook
 from sfumato.hide.wish import TIME_LIMIT
 from sfumato.lp.cone.program import ColumnProgress
-from sfumato.numbers import at_least, at_most
+from sfumato.numbers import at_least, at_most, float_above, float_below
 from sfumato.spaces.lengths import METRES
 from sfumato.specs.spec import Spec, read_spec
 from sfumato.watch import Watch
@@ -204,7 +204,7 @@ def _record(done: Hidden) -> dict[str, Any]:
         "files": [str(file) for file in done.files], "promise": promise_record(done.mechanism.privacy),
         "unit": done.mechanism.privacy.space.unit, "about": "coordinates" if points else named(done.spec).many,
         "mechanism": "noise" if isinstance(done.mechanism, BoxNoise) else "table", "why": done.why,
-        "loss": float(best.loss), "bound": float(best.bound), "gap": best.gap,
+        "loss": float_above(best.loss), "bound": float_below(best.bound), "gap": best.gap,
         "person": None if done.spec.release is None else done.spec.release.person,
         "paid": [{"what": part.what, "epsilon": str(part.epsilon), "times": part.times} for part in done.paid],
         "sha256": done.mechanism.proof.digest, "seconds": round(best.seconds["total"] + done.diagnostics.seconds, 3),
