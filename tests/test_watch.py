@@ -82,6 +82,7 @@ def test_the_clock_stands_still_while_functions_are_compiled(monkeypatch: pytest
     assert watch.spent == 3.0
     compiling.on_end(None)
     compiling.on_end(None)
+    assert module.compiling_time() == 100.0
     clock.now += 1.0
     assert watch.spent == 4.0 and not watch.over
 

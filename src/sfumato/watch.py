@@ -114,6 +114,11 @@ def working_time() -> float:
     return _compiling.working_time()
 
 
+def compiling_time() -> float:
+    """Seconds that this process has spent compiling functions since it was asked first."""
+    return _compiling.compiling_time()
+
+
 @contextmanager
 def announcing(tell: Callable[[], object]) -> Iterator[None]:
     """Call ``tell`` whenever a function begins to be compiled."""
@@ -162,6 +167,10 @@ class _Compiling(event.Listener):
         self.listen()
         now, since = perf_counter(), self.since
         return (since if self.depth else now) - self.total
+
+    def compiling_time(self) -> float:
+        self.listen()
+        return self.total
 
 
 _compiling = _Compiling()

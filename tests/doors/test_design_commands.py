@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 import sfumato as sf
 from sfumato.certify import kernel
-from sfumato.cli import designs, points, progress
+from sfumato.cli import designs, points, progress, types
 from sfumato.cli.main import app, run
 from sfumato.cli.progress import Interruption, line, standing, until_asked
 from sfumato.errors import InvalidInput
@@ -350,6 +350,35 @@ def test_before_the_first_iteration_and_the_second_time_ctrl_c_stops(hearing: No
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds", "screen", "told"),
+    [
+        ([], 12.4, Terminal(), "Compiling for this machine took 12 s, the first time only.\n"),
+        ([], 0.9, Terminal(), ""),  # too little to wonder about
+        (["--json"], 12.4, Terminal(), ""),  # for a program
+        ([], 12.4, io.StringIO(), ""),  # nobody looks
+    ],
+)
+def test_people_are_told_at_the_end_how_long_compiling_took(
+    options: list[str], seconds: float, screen: io.StringIO, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([3.0, 3.0 + seconds])
+    monkeypatch.setattr(progress, "compiling_time", lambda: next(times))
+    monkeypatch.setattr(sys, "argv", ["sfumato", "capacity", "line:2", *options])
+    monkeypatch.setattr(sys, "stderr", screen)
+    with pytest.raises(SystemExit) as end:
+        run()
+    assert end.value.code == 0 and screen.getvalue().replace("loading …\r\x1b[K", "") == told
+
+
+def test_an_interrupt_in_compiled_code_ends_a_command_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:  # what a compiled call makes of a Ctrl-C
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr(types, "capacities", interrupted)
+    assert sfumato("capacity", "line:2").exit_code == 130
 
 
 def test_the_line_goes_on_while_nothing_new_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,9 +121,10 @@ class Command(_PlainFlags, TyperCommand):
     """A command; while it runs, messages speak of its options and of commands."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
+        """Run the command, whose module has loaded what is around it, the compiler among it."""
+        around = import_module("sfumato.cli.progress").around_command
         try:
-            with speaking(shell_wording(self.params)):
+            with speaking(shell_wording(self.params)), around(quiet=bool(ctx.params.get("as_json"))):
                 return super().invoke(ctx)
         except BudgetExceeded as error:  # which is no mistake: the ledger says no
             typer.echo(f"sfumato: {error}", err=True)

@@ -14,10 +14,11 @@ from typing import Any
 
 from sfumato.numbers import at_least, at_most
 from sfumato.threads import StopAtOnce, plain_interrupts
-from sfumato.watch import Watch
+from sfumato.watch import Watch, compiling_time
 
 _PATIENCE = 2.0  # seconds before the line is shown first
 _EVERY = 0.2  # seconds between two states of the line
+_WORTH_A_WORD = 1.0  # seconds of compiling: nobody wonders where less has gone
 
 
 @contextmanager
@@ -59,6 +60,23 @@ def line(first: str = "starting") -> Iterator[Callable[[Any], None] | None]:
         teller.join()
         sys.stderr.write(f"\r\x1b[K{left}")
         sys.stderr.flush()
+
+
+@contextmanager
+def around_command(*, quiet: bool) -> Iterator[None]:
+    """Ctrl-C stops compiled code as it stops any other, and the end says how long functions were compiled.
+
+    That is why a first call takes longer than those after it. It is for people: nothing is said where nobody looks, or
+    where an answer is for a program.
+    """
+    before = compiling_time()
+    try:
+        with plain_interrupts():
+            yield
+    finally:
+        seconds = compiling_time() - before
+        if seconds >= _WORTH_A_WORD and not quiet and sys.stderr.isatty():
+            sys.stderr.write(f"Compiling for this machine took {seconds:.0f} s, the first time only.\n")
 
 
 def standing(state: Any) -> str:
