@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import sfumato as sf
-from sfumato.client.page import _part, page_of, write_page
-from sfumato.errors import InvalidFile
+from sfumato.certify.mechanism import Proof
+from sfumato.client import page
+from sfumato.client.page import Burden, _part, page_of, write_page
+from sfumato.errors import InvalidFile, NotSupported
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 
@@ -41,3 +44,43 @@ def test_a_page_holds_the_file_and_is_written_for_what_is_proved(tmp_path: Path)
     with pytest.raises(sf.errors.InvalidInput):
         write_page(VECTORS / "rows-epsilon.sfm", tmp_path / "nowhere" / "page.html")
     assert not (tmp_path / "none.html").exists()
+
+
+def test_size_and_time_are_told_before_a_page_is_written(tmp_path: Path) -> None:
+    target, told = tmp_path / "page.html", []
+
+    def tell(burden: Burden) -> None:
+        assert not target.exists()
+        told.append(burden)
+
+    write_page(VECTORS / "rows-epsilon.sfm", target, tell=tell)
+    assert [burden.size for burden in told] == [target.stat().st_size]
+    assert str(told[0]).endswith("MB, which a computer's browser proves in a second") and told[0].for_phones
+
+
+@pytest.mark.parametrize("limit", ["_PHONE_BYTES", "_PHONE_SECONDS"])
+def test_what_a_phone_cannot_do_is_written_where_it_is_asked_for(
+    limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "page.html"
+    monkeypatch.setattr(page, limit, 0)
+    with pytest.raises(
+        NotSupported, match=r"^a page of 0\.\d MB, .*, on phones; .*; large=True writes it for computers$"
+    ):
+        write_page(VECTORS / "rows-epsilon.sfm", target, tell=pytest.fail)
+    assert not target.exists()
+    assert write_page(VECTORS / "rows-epsilon.sfm", target, large=True) == target and target.exists()
+
+
+def test_times_of_proofs_grow_with_what_is_compared() -> None:
+    """Measured for one of 63.8 million comparisons: 3.6 s; for 256 cells with 806,455 dual numbers: 7.8 s."""
+    weights = {"name": "weights", "width": 8, "count": 160_000}
+    rows = page._seconds({"sections": [weights]}, Proof("twin", 79_800, 0, 63_840_000, ""), 1_000_000)
+    dual = {"name": "dual", "width": 8, "count": 806_455}
+    box = Proof("twin", 0, 0, 345_744, "", cells=144)
+    cells = page._seconds({"sections": [weights, dual]}, box, 6_250_000)
+    assert 3.6 < rows < 2.5 * 3.6 and 7.8 < cells < 2 * 7.8
+    real = page._seconds(
+        {"sections": [weights, {**dual, "count": 5_800_000}]}, replace(box, comparisons=2_500_000), 45 * 10**6
+    )
+    assert not Burden(60_000_000, real).for_phones and 60 < real < 174

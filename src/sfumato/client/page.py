@@ -9,42 +9,103 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from html import escape
+from math import ceil
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from sfumato.arguments import file_path, flag, quoted
 from sfumato.certify.certificate import Certifiable, certificate_of
 from sfumato.certify.file import to_bytes
-from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.mechanism import Mechanism, Proof
 from sfumato.certify.verify import verify_file
 from sfumato.client.bundle import bundle
-from sfumato.errors import InvalidFile
+from sfumato.errors import InvalidFile, NotSupported, keyword
 from sfumato.files import DRAWN, place_for, write_whole
 
 _HERE = Path(__file__).resolve().parent
 
+# What the client takes on one core of a processor at 2.8 GHz, in seconds: a byte to read, a comparison for each byte of
+# a weight, a comparison of polynomials on a cell of a box, a dual number of a bound. Measured on tables of 100 to 400
+# secrets with weights of 8 to 32 bytes, and on boxes of 64 and 256 cells with 40,000 and 800,000 dual numbers; what is
+# made of it was between the time that it took and twice that time.
+_A_BYTE, _A_COMPARISON, _ON_A_CELL, _A_DUAL = 5e-8, 1.5e-8, 1e-5, 8e-6
+# A phone has about a fourth of that speed, and browsers offer to close a page that does not answer for a minute or two.
+# The text of a page is held three times, as text, as bytes and as numbers that are larger than both.
+_PHONE_SECONDS, _PHONE_BYTES = 20.0, 25_000_000
+
+
+@dataclass(frozen=True)
+class Burden:
+    """What a page asks of the browser that opens it: so many bytes, and about so many seconds for the proof.
+
+    Examples
+    --------
+    >>> print(Burden(120_000, 0.2), "|", Burden(61_800_000, 86.9))
+    0.2 MB, which a computer's browser proves in a second | 61.8 MB, which a computer's browser proves in about 90 s
+    >>> Burden(120_000, 0.2).for_phones, Burden(61_800_000, 86.9).for_phones
+    (True, False)
+    """
+
+    size: int
+    seconds: float
+
+    @property
+    def for_phones(self) -> bool:
+        """Whether a phone opens it and has proved it before anybody gives up."""
+        return self.size <= _PHONE_BYTES and self.seconds <= _PHONE_SECONDS
+
+    def __str__(self) -> str:
+        step = 1 if self.seconds <= 20 else 10
+        time = "a second" if self.seconds <= 1 else f"about {ceil(self.seconds / step) * step} s"
+        return f"{ceil(self.size / 1e5) / 10} MB, which a computer's browser proves in {time}"
+
 
 def write_page(
-    mechanism: str | PathLike[str], path: str | PathLike[str], *, title: str = "", overwrite: bool = False
+    mechanism: str | PathLike[str], path: str | PathLike[str], *, title: str = "", overwrite: bool = False,
+    large: bool = False, tell: Callable[[Burden], None] | None = None,
 ) -> Path:  # fmt: skip
     """Write the page of a mechanism file, which is proved again first.
 
-    A page of ours that is already there is replaced with ``overwrite``, any other file never.
+    A page of ours that is already there is replaced with ``overwrite``, any other file never. ``tell`` is told of the
+    size and of the time that a browser will take before anything is written, and what a phone cannot open and prove is
+    written only where it may be ``large``.
 
     Raises
     ------
     InvalidFile
         If the file cannot be read, or does not keep its promise.
+    NotSupported
+        If a phone could not open the page or prove the mechanism.
     """
     source, target = file_path(mechanism, "a mechanism file"), file_path(path, "a page")
     place_for(target, DRAWN, overwrite=flag(overwrite, "overwrite"))
     verdict, header, _ = verify_file(source)
     if not verdict:
         raise InvalidFile(f"{quoted(source)} is not proved, and no page is written of it: {verdict.reason}")
-    named = title or header["space"]["name"] or source.stem
-    write_whole(target, lambda: page_of(source.read_bytes(), named).encode(), DRAWN, overwrite=overwrite)
+    text = page_of(source.read_bytes(), title or header["space"]["name"] or source.stem).encode()
+    burden = Burden(len(text), _seconds(header, verdict.witness, source.stat().st_size))
+    if not flag(large, "large") and not burden.for_phones:
+        raise NotSupported(
+            f"a page of {burden}, on phones",
+            [f"at most {_PHONE_BYTES // 10**6} MB and {_PHONE_SECONDS:g} s", "a mechanism with fewer secrets or cells, "
+             f"or without a bound; {keyword('large', True)} writes it for computers"],
+        )  # fmt: skip
+    if tell is not None:
+        tell(burden)
+    write_whole(target, lambda: text, DRAWN, overwrite=overwrite)
     return target
+
+
+def _seconds(header: dict[str, Any], proof: Proof, size: int) -> float:
+    """About how long a computer's browser takes to read and prove a file: more often too long than too short."""
+    sections = {section["name"]: section for section in header["sections"]}
+    each = _ON_A_CELL if proof.cells else _A_COMPARISON * sections["weights"]["width"]
+    duals = sections["dual"]["count"] if "dual" in sections else 0
+    return _A_BYTE * size + each * proof.comparisons + _A_DUAL * duals
 
 
 def visitors_page(mechanism: Mechanism | Certifiable, *, title: str = "") -> str:
