@@ -76,6 +76,7 @@ RUNS = {
     "estimation": Run("bench_estimation.py", 5),
     "shares": Run("bench_shares.py", 8),
     "limits": Run("bench_limits.py", 8),
+    "cold": Run("bench_cold.py", 3),
     "release_many": Run("bench_release.py --rows 100000000", 6, long=True),
     "cities_many": Run("bench_cities.py --sizes 2000 --all 0 --tolerance 2e-3", 10, "many", long=True),
     "cities_all": Run(
