@@ -2,7 +2,7 @@
 
 import { Refuted, demand } from "./errors.mjs";
 import { factorAbove, grainOf, inGrains } from "./exponentials.mjs";
-import { Rational, ZERO, added, lcm, maximum, toldApart, total } from "./numbers.mjs";
+import { Rational, ZERO, added, bitLength, commonOf, lcm, maximum, toldApart, total } from "./numbers.mjs";
 import { EVENT_METRIC, eventPairs, pairPosition } from "./rows.mjs";
 
 /** Doubles as integers over one power of two: numbers in units of 2^-shift. */
@@ -12,7 +12,7 @@ export class Dyadic {
     const fractions = Array.from(values, (value) => {
       demand(Number.isFinite(value), `${what} is not finite`);
       const found = Rational.ofDouble(value);
-      if (found.d > 1n) least = Math.max(least, found.d.toString(2).length - 1);
+      if (found.d > 1n) least = Math.max(least, bitLength(found.d) - 1);
       return found;
     });
     this.unit = Rational.of(1n, 1n << BigInt(least));
@@ -37,7 +37,7 @@ export function mixedPrior(claims, sections, n) {
   if (claims.criterion !== "worst prior") return priors[0];
   const shares = sections.mixture.all();
   demand(added(shares) > 0n, "the shares of priors have the sum 0");
-  const sums = priors.map(added), common = sums.reduce(lcm);
+  const sums = priors.map(added), common = commonOf(sums);
   return priors[0].map((_, x) => added(priors.map((counts, k) => shares[k] * (common / sums[k]) * counts[x])));
 }
 

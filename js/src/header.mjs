@@ -4,7 +4,7 @@
 // key that may be left out is not null unless the format says so.
 
 import { demand } from "./errors.mjs";
-import { Rational, bitLength, magnitude, product, whole } from "./numbers.mjs";
+import { Rational, bitLength, commonOf, magnitude, product, whole } from "./numbers.mjs";
 import { groundExtent, logBound } from "./exponentials.mjs";
 import { fractionOf } from "./labels.mjs";
 import { isPlain, quoted } from "./text.mjs";
@@ -232,6 +232,7 @@ function readLossClaim(value) {
     };
   });
   demand(ceilings.length <= 1000, "there are too many limits");
+  commonOf(ceilings.map(({ unit }) => unit.d));
   return {
     kind: "loss", criterion, ceilings, loss: number(get("loss"), "the loss"),
     unit: number(get("loss_unit"), "the unit of the loss", 0n), actions: labels(get("actions"), "the actions"),

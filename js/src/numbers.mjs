@@ -1,5 +1,7 @@
 // Integers of any length and fractions of them. No float decides anything here.
 
+import { demand } from "./errors.mjs";
+
 /** |a|. */
 export const magnitude = (a) => (a < 0n ? -a : a);
 
@@ -13,6 +15,13 @@ export function gcd(a, b) {
 
 /** The least common multiple. */
 export const lcm = (a, b) => (a / gcd(a, b)) * b;
+
+/** That of many, over which sums are taken: each number in them becomes as long. */
+export const commonOf = (numbers) => numbers.reduce((a, b) => {
+  a = lcm(a, b);
+  demand(bitLength(a) <= 1 << 16, "sums have no short common multiple");
+  return a;
+}, 1n);
 
 /** ⌊a / b⌋ for b > 0, or ⌈a / b⌉ where it is rounded up. */
 export function divided(a, b, up = false) {

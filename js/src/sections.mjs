@@ -40,13 +40,13 @@ function ofRows(file, count, width) {
     } else expected.distances = pairs;
     if (count("via") >= 0) expected.via = pairs;
   }
+  effort += Math.floor((edges * (m + 64)) / 16) * Math.floor(bitLength(file.total) / 512) ** 3;
   const ordered = file.events.reduce((sum, event) => sum + event.pairs, 0);
   if (file.events.length) expected.event_upper = expected.event_lower = ordered;
   const { claims } = file;
   if (claims) {
     const several = claims.criterion === "worst prior";
-    const most = claims.kind === "shares" ? 1000 * n : Infinity;
-    expected.prior = several ? upTo(count("prior"), n, most, "prior") : n;
+    expected.prior = several ? upTo(count("prior"), n, 1000 * n, "prior") : n;
     demand(expected.prior % n === 0, "the section prior has no whole number of priors");
     if (claims.kind === "shares") {
       if (several) expected.mixture = expected.prior / n;

@@ -93,3 +93,10 @@ def test_the_expectation_is_no_worst_secret() -> None:
         proved(plain, replace(claim, criterion="worst secret"))
     with pytest.raises(InvalidInput, match="unknown criterion"):
         proved(plain, replace(claim, criterion="best secret"))  # type: ignore[arg-type]
+
+
+def test_units_of_limits_have_a_short_common_multiple() -> None:
+    ceilings = [{"unit": f"1/{10**3900 + 2 * k + 1}", "level": "1"} for k in range(6)]
+    claims = {"kind": "loss", "loss": "1", "loss_unit": "1", "actions": [0], "ceilings": ceilings}
+    with pytest.raises(kernel.Unreadable, match="no common multiple that is short enough"):
+        kernel.interpret_claims(claims)

@@ -46,6 +46,9 @@ def ratios() -> Forged:
         "ratio-runs": (
             metrics()["runs"][0].holding(weights=numbers([1, 2, 3, 4, 1, 1])),
             "a weight of a run is 4 where 3 is the most"),
+    }) | unreadable({
+        "ratio-long": (
+            rows([[2**13000]] * 64, [1] * 2016, ONE), "factors of 13000 bits for 2016 pairs, in a short file"),
     })  # fmt: skip
 
 
@@ -161,6 +164,7 @@ def about_losses() -> Forged:
     far = claimed(rows([[1, 1], [1, 1]], [FAR], ONE), "1/2", BINARY, [0, 1], [1, 1])
     distant = claimed(rows([[1, 1], [1, 1]], [2**61 - 1], ONE), "1/2", BINARY, [0, 1], [1, 1])
     pays = true["bound-paid-for-limits"][0]
+    long_priors = [1, 1, *(count for k in range(5) for count in (2**16200, 2 * k + 1))]
     return refuted({
         "loss-more": (loss.about("claims", loss=str(Fraction(1, 3) + tiny)), "the loss is 10^-60 less"),
         "loss-less": (loss.about("claims", loss=str(Fraction(1, 3) - tiny)), "the loss is 10^-60 more"),
@@ -207,6 +211,11 @@ def about_losses() -> Forged:
         "bound-too-many": (
             bounded(loss, "0", "1", [(0, 1, 0, 0)] * 5), "five dual numbers for four constraints"),
         "bound-no-mixture": (worst.holding(mixture=numbers([0, 0])), "a mixture without weight"),
+        "loss-priors-many": (
+            claimed(PAIR, "1/3", BINARY, [0, 1], [[1, 1]] * 1001, criterion="worst prior"), "more than 1000 priors"),
+        "bound-long-mixture": (
+            worst.holding(prior=numbers(long_priors), mixture=numbers([1] + [0] * 5)),
+            "sums whose common multiple is long"),
         "bound-no-event": (by_events.holding(event_dual_pair=numbers([0, 2], 4)), "there is no pair 2"),
     })  # fmt: skip
 

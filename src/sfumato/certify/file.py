@@ -143,6 +143,7 @@ def to_be_checked(written: Certificate) -> tuple[dict[str, Any], dict[str, bytes
     data = to_bytes(written)
     counts = {name: len(section.data) // section.width for name, section in written.sections.items()}
     try:
+        kernel.expected_counts(header, counts)
         kernel.check_effort(header, counts, len(data))
     except kernel.Unreadable as error:
         raise InvalidInput(f"this mechanism cannot be certified: {error}") from error

@@ -33,7 +33,7 @@ is rounded to it at random, with B-splines B_v(x) as probabilities. Then the ker
 What a file may hold is bounded by what its secrets, outputs and actions can need, and numbers are
 read where they lie: the kernel takes at most 64 MB, three times the unpacked sections, and what
 Python's JSON reader makes of the header (up to 30 times its bytes); for a box also up to 1 kB for
-each lattice point, cell, part of a piece or offset, and cube that it has.
+each lattice point, cell, part of a piece or offset, and cube that it has, for a bound 100 kB for each action.
 
 Exit status: 0 all that the file says is proved, 3 refuted, 2 the file cannot be read.
 """
@@ -51,7 +51,7 @@ import stat
 import sys
 import zlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -62,7 +62,7 @@ LARGEST_SECTION = 1 << 32  # bytes unpacked: ten thousand secrets and outputs fi
 LARGEST_FILE = LARGEST_HEADER + LARGEST_SECTION + (1 << 24)  # bytes; what cannot be packed gets a little longer
 PACKED = 1 << 25  # bytes of packed rows that are held at a time
 REMEMBERED = 1 << 14  # factors of distances that are held at a time
-MOST_LIMITS = 1000  # each of them is checked as the loss is
+MOST_LIMITS = 1000  # and as many priors; each of them is checked as the loss is
 LONGEST_NAME = 80  # characters of a label in a message
 LONGEST_TEXT = 200  # characters of a text that a report quotes
 LONGEST_UNIT = 20  # of a unit, which stands in the middle of sentences
@@ -74,16 +74,10 @@ NO_UNIT = (  # signs with which a unit could say something: it is at most two wo
     r"^ | $| .* |[^\x80-\U0010ffffA-Za-z0-9 %'*+/^-]|[\xa1-\xaf\xb8-\xbf\u2010-\u205e\u3001-\u303f\uff01-\uff65]"
 )
 METRES = {  # in a unit of length, by its names: those of a box on the Earth
-    "mm|millimet(re|er)s?": "1/1000",
-    "cm|centimet(re|er)s?": "1/100",
-    "m|met(re|er)s?": "1",
-    "km|kilomet(re|er)s?": "1000",
-    "in|inch|inches": "127/5000",
-    "ft|foot|feet": "381/1250",
-    "yd|yards?": "1143/1250",
-    "mi|miles?": "201168/125",
-    "nmi|nautical miles?": "1852",
-}
+    "mm|millimet(re|er)s?": "1/1000", "cm|centimet(re|er)s?": "1/100", "m|met(re|er)s?": "1",
+    "km|kilomet(re|er)s?": "1000", "in|inch|inches": "127/5000", "ft|foot|feet": "381/1250",
+    "yd|yards?": "1143/1250", "mi|miles?": "201168/125", "nmi|nautical miles?": "1852",
+}  # fmt: skip
 EARTH_RADIUS = Fraction(63710088, 10)  # metres, of the sphere on which "on the ground" is measured
 NOWHERE = 0xFFFFFFFF  # in "via": no point lies between
 UNBOUNDED = 0xFFFFFFFFFFFFFFFF  # in integer distances: infinitely far, nothing is promised
@@ -118,7 +112,7 @@ MOST_CORNERS = 1 << 16  # of the cone of a promise, for a bound on estimates of 
 POINT = 128  # binary digits of the corners
 BLUR = 2  # units of the last digit by which a corner may lie above
 LONGEST_GRAIN = 512  # bits of the common denominator of the frequencies of outputs, beyond which they are rounded
-LONGEST_SUMS = 1 << 16  # bits of the products in an elimination, up to which it takes seconds
+LONGEST_SUMS = 1 << 16  # bits of products in an elimination, and of what sums are taken over
 MANTISSA = 62  # bits kept of e^x: a product with a 62-bit weight fits into 128 bits
 
 Terms = dict[str, Any]
@@ -321,9 +315,8 @@ def exact_factor(promise: Terms, metric: Terms, value: Any) -> tuple[int, int] |
     step, steps = promise["step"], math.isqrt(value) if metric["form"] == "root" else int(value)
     if step is None or value != (steps * steps if metric["form"] == "root" else steps):
         return None
-    if steps * step.denominator.bit_length() > 1 << 16:
-        return None
-    return step.denominator**steps, step.numerator**steps
+    small = steps * step.denominator.bit_length() <= 1 << 16
+    return (step.denominator**steps, step.numerator**steps) if small else None
 
 
 def factor_below(promise: Terms, metric: Terms, value: Any, cap: int) -> tuple[int, int]:
@@ -361,9 +354,6 @@ def factor_above(promise: Terms, metric: Terms, value: Any) -> Fraction:
         raise Refuted("a dual number uses a pair so far apart that its bound helps nobody")
     m, k = exp_bound(a, b, 128, True)
     return Fraction(m << k) if k >= 0 else Fraction(m, 1 << -k)
-
-
-# ----------------------------------------------------------------- the checks
 
 
 def check(header: Terms, sections: Sections) -> Terms:
@@ -734,10 +724,8 @@ def check_loss(header: Terms, sections: Sections) -> Fraction:
 
 def sums_of_secrets(header: Terms, sections: Sections, table: Table, remap: Words) -> tuple[list[int], Fraction]:
     """Σ_y N[x][y] / T · table(remap[y], x) for every secret x, as integers and their unit, which is positive."""
-    row, sums = row_reader(header, sections), []
-    for x in range(table.n):
-        column = table.column(x)
-        sums.append(sum(map(operator.mul, row(x), map(column.__getitem__, remap))))
+    row, columns = row_reader(header, sections), map(table.column, range(table.n))
+    sums = [sum(map(operator.mul, row(x), map(column.__getitem__, remap))) for x, column in enumerate(columns)]
     return sums, table.unit / header["total"]
 
 
@@ -910,8 +898,11 @@ def place_of(number: int, shape: list[int]) -> list[int]:
 
 def priors_of(header: Terms, sections: Sections) -> list[Words]:
     """The counts of each prior; there is one, unless the worst of several is claimed."""
-    n, width = len(header["secrets"]), header["widths"]["prior"]
-    counts = [integers(sections["prior"], width, k, n) for k in range(0, len(sections["prior"]) // width, n)]
+    n, width, section = len(header["secrets"]), header["widths"]["prior"], sections["prior"]
+    some = (
+        functools.partial(integers, section, width) if width > 8 else lambda k, n: unsigned(section, width)[k : k + n]
+    )
+    counts = [some(k, n) for k in range(0, len(section) // width, n)]
     if not all(map(sum, counts)):
         raise Unreadable("a prior has no weight")
     return counts
@@ -924,10 +915,19 @@ def mixed_prior(header: Terms, sections: Sections) -> tuple[list[int], Fraction]
         shares = integers(sections["mixture"], header["widths"]["mixture"], 0, len(priors))
         if not sum(shares):
             raise Unreadable("the mixture of priors has no weight")
-    common = math.lcm(*map(sum, priors))
+    common = common_multiple(map(sum, priors))
     weights = [share * (common // sum(counts)) for share, counts in zip(shares, priors, strict=True)]
     mixed = [sum(map(operator.mul, weights, column)) for column in zip(*priors, strict=True)]
     return mixed, Fraction(1, common * sum(shares))
+
+
+def common_multiple(numbers: Iterable[int]) -> int:
+    """The least common multiple of numbers over which sums are taken: each of them becomes as long as that."""
+    common = 1
+    for common in itertools.accumulate(numbers, math.lcm):
+        if common.bit_length() > LONGEST_SUMS:
+            raise Unreadable("the sums of priors, or the units of limits, have no common multiple that is short enough")
+    return common
 
 
 # ----------------------------------------------------------------- claims about shares
@@ -1235,8 +1235,7 @@ def walked_corners(lengths: list[Length], n: int, ruler: Ruler, zero: Height) ->
     heights = [zero] * n
     while (members := grown(1, ties_of(bounds, heights, n)[0], n)) != (1 << n) - 1:
         heights = raised(bounds, heights, members, ruler)
-    known, waiting = {tuple(heights)}, [heights]
-    tries = 0
+    known, waiting, tries = {tuple(heights)}, [heights], 0
     while waiting:
         heights = waiting.pop()
         yield heights
@@ -1244,8 +1243,7 @@ def walked_corners(lengths: list[Length], n: int, ruler: Ruler, zero: Height) ->
         for members in movable(near, reach, n):
             tries += 1
             after = raised(bounds, heights, members, ruler)
-            bottom = after[0]
-            after = [tuple(map(operator.sub, height, bottom)) for height in after]
+            after = [tuple(map(operator.sub, height, after[0])) for height in after]
             if tuple(after) not in known:
                 known.add(tuple(after))
                 waiting.append(after)
@@ -2383,6 +2381,7 @@ def interpret_claims(claims: Terms) -> None:
     for ceiling in claims["ceilings"]:
         check_text(known(ceiling, "ceiling").setdefault("name", ""), "the name of a limit")
         ceiling["unit"], ceiling["level"] = rational(ceiling["unit"]), rational(ceiling["level"])
+    common_multiple(ceiling["unit"].denominator for ceiling in claims["ceilings"])
     units = [claims["loss_unit"], claims.get("dual_unit", 1), *(ceiling["unit"] for ceiling in claims["ceilings"])]
     if min(units) <= 0:
         raise Unreadable("a unit of losses, limits or dual numbers is not positive")
@@ -2527,7 +2526,7 @@ def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
     if claims:
         actions, limits = len(claims["actions"]), len(claims["ceilings"])
         several = claims["criterion"] == "worst prior"
-        number = max(1, declared.get("prior", 0) // n) if several else 1
+        number = max(1, at_most(declared.get("prior", 0) // n, MOST_LIMITS, "priors")) if several else 1
         expected |= {"prior": number * n, "remap": m, "loss": actions * n}
         expected |= {"ceilings": limits * actions * n} if limits else {}
     if "bound" in claims:
@@ -2569,17 +2568,19 @@ def check_effort(header: Terms, counts: dict[str, int], size: int) -> None:
     asked, most = effort(header, counts), EFFORT + EFFORT_OF_A_BYTE * size
     if asked > most:
         sizes = f"{asked} numbers to be computed, and {most} are the most for its {size} bytes"
-        raise Unreadable(f"the file asks for {sizes}: it has too many cells, halvings, parts, cubes or outputs")
+        raise Unreadable(f"the file asks for {sizes}: it has too many cells, halvings, parts, cubes, outputs or digits")
 
 
 def effort(header: Terms, counts: dict[str, int]) -> int:
     """How many numbers of up to 64 bytes are computed for a file about a box: coefficients of the promise, products of
-    the loss, losses of corners for all secrets. Longer numbers count as several. For rows, how many are unfolded.
+    the loss, losses of corners for all secrets. Longer numbers count as several. For rows, how many are unfolded, and
+    the bounds and comparisons of pairs where the total is long: in the bits of a product, and the terms of a series.
     """
     if header["promise"]["kind"] != COORDINATES:  # what is unfolded
-        n, m = len(header["secrets"]), len(header["outputs"])
+        n, m, long = len(header["secrets"]), len(header["outputs"]), header["total"].bit_length() // 512
+        pairs = counts.get("distances", n * (n - 1) // 2)
         asked = n * m * header["widths"]["weights"] if "run_starts" in counts else 0
-        return asked + (n * (n - 1) // 2 if "places" in counts else 0)
+        return int(asked + (pairs if "places" in counts else 0) + pairs * (m + 64) // 16 * long**3)
     box, claims, lattice, widths = header["box"], header["claims"], header["lattice"], header["widths"]
     cells, outputs = [len(along) - 1 for along in lattice["breaks"]], len(header["outputs"])
     pieces = [2 * (n + count) for n, count in zip(cells, box["cells"], strict=False)]
