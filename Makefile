@@ -14,9 +14,10 @@ SOURCES := src tests benchmarks docs
 demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
 
-# two workers share the cores, so that matrix products take one thread each
+# two workers share the cores, so that matrix products take one thread each; what Python compiles is kept, since
+# workers and the many commands that tests start read the same files
 test: $(VENV)/.development
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not peers and not engines and not client" --ignore tests/browser
+	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not peers and not engines and not client" --ignore tests/browser
 
 check: lint types contract test docs test-peers test-engines test-browser test-js
 

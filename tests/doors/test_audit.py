@@ -156,11 +156,16 @@ def test_digits_of_a_private_matrix_are_kept_up_to_rounding(tmp_path: Path, styl
     assert told(tmp_path / "m.npy", *options)[0] in (0, 1)
 
 
-def test_seventeen_digits_are_not_a_broken_promise(tmp_path: Path) -> None:
-    table = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2")).channel.matrix.astype(float)
+@pytest.mark.parametrize("renormalised", [False, True])
+def test_seventeen_digits_are_the_doubles_that_they_print(tmp_path: Path, renormalised: bool) -> None:
+    """The same numbers have the same answer, and only who says that digits are meant as they stand has another one."""
+    exact = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2")).channel
+    table = exact.to_floats().matrix if renormalised else exact.matrix.astype(float)
     np.savetxt(tmp_path / "m.csv", table, fmt="%.17g", delimiter=",")
-    assert told(tmp_path / "m.csv", "--space", "line:4", "--alpha", "1/2", "--no-optimum")[0] == 1
-    status, text = told(tmp_path / "m.csv", "--space", "line:4", "--alpha", "1/2", "--no-optimum", "--exact")
+    np.save(tmp_path / "m.npy", table)
+    options = ("--space", "line:4", "--alpha", "1/2", "--no-optimum")
+    assert told(tmp_path / "m.csv", *options)[0] == told(tmp_path / "m.npy", *options)[0] == int(renormalised)
+    status, text = told(tmp_path / "m.csv", *options, "--exact")
     assert status == 3
     needed = next(line for line in text.splitlines() if line.startswith("epsilon  "))
     assert "epsilon  0.693147 " not in needed  # that would be the promise

@@ -151,7 +151,7 @@ def test_papers_and_comparison(file: Path, tmp_path: Path) -> None:
 def test_a_terminal_without_letters_is_no_reason_to_fall_over(tmp_path: Path) -> None:
     privacy = sf.PrivacyType(sf.line(2, unit="mètre"), alpha="1/2")
     sf.save(sf.prove([[2, 1], [1, 2]], privacy), tmp_path / "m.sfm")
-    plain = os.environ | {"PYTHONIOENCODING": "ascii:strict", "PYTHONUTF8": "0"}
+    plain = os.environ | {"PYTHONIOENCODING": "ascii:strict", "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
     for arguments in (["--help"], ["verify", str(tmp_path / "m.sfm")], ["verify", str(tmp_path / "nöwhere.sfm")]):
         command = [sys.executable, "-m", "sfumato", *arguments]
         shown = subprocess.run(command, capture_output=True, env=plain, check=False)

@@ -179,7 +179,7 @@ def test_points_outside_are_refused_moved_or_left_out() -> None:
     told = []
     HIDE.release(table, XY, on_unknown="nearest", most_moved="2/3", progress=told.append)
     assert told[-1].moved == 2
-    with pytest.raises(InvalidInput, match=r"2 of 3 rows lie outside the space .* by up to 0.333333 km"):
+    with pytest.raises(InvalidInput, match=r"2 of 3 rows lie outside the space .* by up to 0.333334 km"):
         HIDE.release(table, XY, on_unknown="nearest")
 
 

@@ -111,7 +111,7 @@ def test_the_same_mechanism_gives_the_same_page(tmp_path: Path) -> None:
     "name", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "javascript:alert(1)", "‮", "a" * 5000]
 )
 def test_labels_of_users_stay_text(name: str, tmp_path: Path) -> None:
-    called = {"unit": name, "name": name} if name.isprintable() and len(name) < 200 else {}  # others the kernel refuses
+    called = {"name": name} if name.isprintable() and len(name) < 200 else {}  # others the kernel refuses
     secrets = sf.FiniteSpace([name, "b", "c"], [[0, 1, 1], [1, 0, 1], [1, 1, 0]], **called)
     made = sf.design(sf.Prior.uniform(secrets), sf.losses.bin(secrets), sf.PrivacyType(secrets, epsilon=1))
     text, outline = written(made, tmp_path, title=name, file=name, released={name: 3})

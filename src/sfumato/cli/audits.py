@@ -101,7 +101,7 @@ def audit(
         raise InvalidInput("--space, --spec and --distances say the same thing: give one")
     with until_asked("the best mechanism so far") as ending, line(f"reading {file}") as say:
         terms = _from_options(space, spec, distances)
-        channel, terms, origin = _read(file, terms, header, names, tolerance)
+        channel, terms, origin = _read(file, terms, header, names, tolerance, exact)
         terms = _completed(terms, channel, epsilon, alpha, prior, loss)
         if say is not None:
             say("asking whether the promise is kept")
@@ -153,7 +153,7 @@ def _from_options(space: str | None, spec: Path | None, distances: Path | None) 
 
 
 def _read(
-    file: Path, terms: _Terms, header: bool | None, names: bool | None, tolerance: str
+    file: Path, terms: _Terms, header: bool | None, names: bool | None, tolerance: str, exact: bool
 ) -> tuple[Channel, _Terms, _Origin]:
     """The channel, and what reading it did; a mechanism file brings its space and promise with it."""
     if file.suffix.lower() == ".sfm" or _begins_with(file, kernel.MAGIC):
@@ -165,7 +165,7 @@ def _read(
         return proved.channel, terms, _Origin()
     rows = None if terms.space is None else len(terms.space)
     matrix = read_matrix(
-        file, header=header, names=names, tolerance=as_written(tolerance, "--tolerance"), secrets=rows
+        file, header=header, names=names, tolerance=as_written(tolerance, "--tolerance"), secrets=rows, digits=exact
     )  # fmt: skip
     by_row, by_column = ("the file",) * 2 if file.suffix.lower() == ".json" else ("the first row", "the first column")
     labels = ((f"outputs named by {by_row}", matrix.columns), (f"secrets named by {by_column}", matrix.rows))

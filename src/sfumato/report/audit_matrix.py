@@ -69,6 +69,7 @@ def read_matrix(
     names: bool | None = None,
     tolerance: Fraction = TOLERANCE,
     secrets: int | None = None,
+    digits: bool = False,
 ) -> LabelledMatrix:
     """A stochastic matrix from a file; rows whose sums differ from 1 by at most ``tolerance`` are divided by them.
 
@@ -86,9 +87,11 @@ def read_matrix(
         only below a corner that is no number, or where it is one row more than there are ``secrets``.
     secrets
         How many rows there should be, where that is known.
+    digits
+        Whether a text is meant as it is written, also where its digits are those of doubles: these differ from it.
     """
     file = Path(path)
-    return _chosen(_opened(file), str(file), header, names, tolerance, secrets)
+    return _chosen(_opened(file, digits), str(file), header, names, tolerance, secrets, digits)
 
 
 def matrix_from_text(text: str, what: str, tolerance: Fraction, secrets: int) -> LabelledMatrix:
@@ -103,9 +106,10 @@ def _chosen(
     names: bool | None,
     tolerance: Fraction,
     secrets: int | None,
+    digits: bool = False,
 ) -> LabelledMatrix:
     """The reading with the right number of rows whose rows sum to 1; else the first one, which is then refused."""
-    readings = _readings(opened, what, header, names, counted=secrets is not None)
+    readings = _readings(opened, what, header, names, counted=secrets is not None, digits=digits)
     sized = [m for m in readings if secrets in (None, len(m.values))]
     if not sized:
         raise InvalidInput(f"{what} has {len(readings[0].values)} rows for {secrets} secrets")
@@ -224,12 +228,12 @@ def channel_on(
 # ----------------------------------------------------------------- text
 
 
-def _opened(file: Path) -> LabelledMatrix | list[list[str]]:
+def _opened(file: Path, digits: bool = False) -> LabelledMatrix | list[list[str]]:
     """A table of numbers, or cells of text that may be names."""
     if file.suffix.lower() == ".npy":
         return _from_numpy(read_bytes(file, _LARGEST_FILE), str(file))
     text = read_text(file, _LARGEST_FILE)
-    return _from_json(text, str(file)) if file.suffix.lower() == ".json" else _cells(text, str(file))
+    return _from_json(text, str(file), digits) if file.suffix.lower() == ".json" else _cells(text, str(file))
 
 
 def _cells(text: str, what: str) -> list[list[str]]:
@@ -292,6 +296,7 @@ def _readings(
     *,
     infinite: bool = False,
     counted: bool = False,
+    digits: bool = False,
 ) -> list[LabelledMatrix]:
     """Every way to tell names from numbers, with as few names as possible first.
 
@@ -315,7 +320,7 @@ def _readings(
         if not top and header is None and side and texts[0][0] and not any(row[0] for row in texts[1:]) and texts[1:]:
             continue  # a word above numbers is the head of their column
         if (header or _may_head(above, grid[0][0] if side else None, counted)) and (names or _may_name(beside)):
-            readings.append(_from_cells(inner, beside, above))
+            readings.append(_from_cells(inner, beside, above, digits))
     if not readings:
         _refuse(grid, texts, what, header, names)
     return readings
@@ -379,13 +384,15 @@ def _sums_fit(matrix: LabelledMatrix, tolerance: Fraction) -> NDArray[np.bool_]:
 
 
 def _from_cells(
-    rows: Sequence[Sequence[str]], beside: tuple[str, ...] | None, above: tuple[str, ...] | None
+    rows: Sequence[Sequence[str]], beside: tuple[str, ...] | None, above: tuple[str, ...] | None, digits: bool
 ) -> LabelledMatrix:
     """Fractions of what is written, and how well they are known; doubles where these are printed, or very many."""
     shape = (len(rows), len(rows[0]))
     flat = [cell.replace(" ", "") for row in rows for cell in row]
     infinite = any(cell.lower() in _INFINITE for cell in flat)  # distances, which nobody rounds to infinity
-    if not infinite and len(flat) <= _MOST_EXACT and are_doubles(flat):  # the same numbers as those of an array
+    if (
+        not infinite and not digits and len(flat) <= _MOST_EXACT and are_doubles(flat)
+    ):  # the same numbers as those of an array
         table = np.array(list(map(float, flat))).reshape(shape)
         return LabelledMatrix(table, beside, above, errors=array_errors(table))
     if infinite or len(flat) > _MOST_EXACT:
@@ -420,7 +427,7 @@ def _from_numpy(data: bytes, what: str) -> LabelledMatrix:
     return LabelledMatrix(values, errors=array_errors(table) if np.isfinite(values).all() else None)
 
 
-def _from_json(text: str, what: str) -> LabelledMatrix:
+def _from_json(text: str, what: str, digits: bool) -> LabelledMatrix:
     try:
         content = json.loads(text, parse_float=_as_it_stands, parse_int=_as_it_stands)
     except (ValueError, RecursionError) as error:
@@ -441,7 +448,7 @@ def _from_json(text: str, what: str) -> LabelledMatrix:
     if len({len(row) for row in content}) > 1:
         raise InvalidInput(f"{what}: rows have different lengths")
     cells = [[_json_number(value, what, i, j) for j, value in enumerate(row)] for i, row in enumerate(content)]
-    return _from_cells(cells, _texts(rows), _texts(columns))
+    return _from_cells(cells, _texts(rows), _texts(columns), digits)
 
 
 def _as_it_stands(number: str) -> int | Decimal | str:
