@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks docs
 
-.PHONY: demo test check lint format types contract docs test-peers test-engines test-browser test-js environments bench peers-page picture clean
+.PHONY: demo test test-elsewhere check lint format types contract docs test-peers test-engines test-browser test-js environments bench peers-page picture clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
@@ -18,6 +18,11 @@ demo: $(VENV)/.runtime
 # workers and the many commands that tests start read the same files
 test: $(VENV)/.development
 	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not peers and not engines and not client" --ignore tests/browser
+
+# the same from a folder with a space in its name, in another zone and locale, deaf to interrupts; for root also as
+# another user and without a network
+test-elsewhere: $(VENV)/.development
+	tests/elsewhere.sh
 
 check: lint types contract test docs test-peers test-engines test-browser test-js
 
