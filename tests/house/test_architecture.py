@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,34 @@ def test_files_are_readable(path: Path) -> None:
                 body = ast.dump(node)
                 asserts = ("Assert(", "raises", "assert_")  # the last is how NumPy compares arrays
                 assert any(word in body for word in asserts), f"{node.name} asserts nothing"
+
+
+def _written(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What a function assigns to, each with its value."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.AugAssign):
+            yield node.target, node.target  # which is read as an array first
+        for target in node.targets if isinstance(node, ast.Assign) else []:
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                yield from zip(target.elts, node.value.elts, strict=True)
+            else:
+                yield from ((part, node.value) for part in getattr(target, "elts", [target]))
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if "@njit" in p.read_text()], ids=lambda p: p.stem)
+def test_compiled_functions_write_entries_or_constants_and_no_slices(path: Path) -> None:
+    """Of each array that is assigned to a slice numba compiles a message about shapes, which takes a second or more."""
+    for function in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(function, ast.FunctionDef) or "njit" not in map(_name_of, function.decorator_list):
+            continue
+        for target, value in _written(function):
+            sliced = isinstance(target, ast.Subscript) and any(isinstance(n, ast.Slice) for n in ast.walk(target.slice))
+            names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)} - {"np"}
+            assert not (sliced and names), f"line {target.lineno}: {ast.unparse(target)} = {ast.unparse(value)}"
+
+
+def _name_of(decorator: ast.expr) -> str:
+    return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
 
 
 def test_public_names_resolve_and_are_documented() -> None:

@@ -127,9 +127,8 @@ def _close(columns, order, starts, ends, p, q, decay, share):  # type: ignore[no
     rounded = np.empty(n)  # the column in floats
     for c in range(columns.shape[0]):
         column = columns[c]
-        rounded[:] = column
-        queue[:] = order[c]
-        waiting[:] = True
+        for x in range(n):
+            rounded[x], queue[x], waiting[x] = column[x], order[c, x], True
         head, count = 0, n
         while count:
             x = queue[head]

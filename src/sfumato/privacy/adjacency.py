@@ -57,7 +57,8 @@ def subsets(words, size, shared):  # type: ignore[no-untyped-def]
     owners = np.empty(words.size * number, np.int64)
     for i in range(words.size):
         _spread(words[i], size, shared, keys[i * number : (i + 1) * number])
-        owners[i * number : (i + 1) * number] = i
+        for k in range(i * number, (i + 1) * number):
+            owners[k] = i
     return keys, owners
 
 
@@ -67,7 +68,8 @@ def _grown(array, count):  # type: ignore[no-untyped-def]
     if count <= array.size:
         return array
     longer = np.empty(2 * count, array.dtype)
-    longer[: array.size] = array
+    for k in range(array.size):
+        longer[k] = array[k]
     return longer
 
 
@@ -114,8 +116,8 @@ def lone_pairs(supports, largest, inner, outer):  # type: ignore[no-untyped-def]
 def _listed(first, second, count, i, near):  # type: ignore[no-untyped-def]
     """The lists of pairs, longer by those of set i."""
     first, second = _grown(first, count + near.size), _grown(second, count + near.size)
-    first[count : count + near.size] = i
-    second[count : count + near.size] = near
+    for k in range(near.size):
+        first[count + k], second[count + k] = i, near[k]
     return first, second
 
 
@@ -172,7 +174,8 @@ def _lay_out(supports, without, known, members):  # type: ignore[no-untyped-def]
     """For each member the supports without it, as bits: who lies in a union is then an intersection."""
     without[:], known[-1] = ~np.uint64(0), np.uint64(1)
     for s in range(supports.shape[1]):
-        known[:-1] |= supports[:, s]
+        for k in range(len(supports)):
+            known[k] |= supports[k, s]
         for m in members[: _members(supports, s, members)]:
             without[m, s // 64] ^= np.uint64(1) << np.uint64(s % 64)
 

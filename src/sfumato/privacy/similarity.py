@@ -398,5 +398,6 @@ def inverse_of(matrix):  # type: ignore[no-untyped-def]
                     other[j] -= factor * row[j]
     result = np.empty_like(table)
     for k in range(m):
-        result[:, order[k]] = table[:, k]
+        for i in range(m):
+            result[i, order[k]] = table[i, k]
     return result

@@ -252,7 +252,8 @@ def _hash_rows(message, ends, start, digests):  # type: ignore[no-untyped-def]
     """The first 16 bytes of the BLAKE2b hash of each message."""
     state, block = np.empty(8, np.uint64), np.empty(16, np.uint64)
     for row in range(len(ends) - 1):
-        state[:] = start
+        for k in range(8):
+            state[k] = start[k]
         first, last = ends[row], ends[row + 1]
         at = first
         while True:

@@ -191,10 +191,20 @@ def _solve_many(tableau, basis, rays, costs):  # type: ignore[no-untyped-def]
     bases = np.empty((total, n), np.int64)
     for k in range(total):
         pivot_until_optimal(tableau, basis, rays, np.ones(n), costs[k], count)
-        prices[k] = np.linalg.solve(rays[basis], costs[k][basis])
-        values[k] = prices[k].sum()
-        bases[k] = basis
+        found = np.linalg.solve(rays[basis], costs[k][basis])
+        values[k] = found.sum()
+        for x in range(n):
+            prices[k, x], bases[k, x] = found[x], basis[x]
     return values, prices, bases
+
+
+@njit(cache=True)
+def lay_out(columns, right, tableau):  # type: ignore[no-untyped-def]
+    """Write a program into its tableau: columns, which are given as rows, and the right-hand side after them."""
+    for i in range(len(right)):
+        for c in range(len(columns)):
+            tableau[i, c] = columns[c, i]
+        tableau[i, -1] = right[i]
 
 
 @njit(cache=True)
@@ -205,9 +215,13 @@ def pivot_until_optimal(tableau, basis, columns, right, costs, allowed):  # type
     still = 0
     for step in range(_MOST_PIVOTS):
         if step % _PIVOTS_A_TABLEAU == _PIVOTS_A_TABLEAU - 1:
-            tableau[:, :-1], tableau[:, -1] = columns.T, right
-            tableau[:] = np.linalg.solve(np.ascontiguousarray(columns[basis].T), tableau)
-        reduced[:] = costs[:allowed]
+            lay_out(columns, right, tableau)
+            renewed = np.linalg.solve(np.ascontiguousarray(columns[basis].T), tableau)
+            for i in range(basis.size):
+                for c in range(tableau.shape[1]):
+                    tableau[i, c] = renewed[i, c]
+        for c in range(allowed):
+            reduced[c] = costs[c]
         for i in range(basis.size):
             price = costs[basis[i]]
             if price != 0.0:

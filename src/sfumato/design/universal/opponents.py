@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from sfumato.design.universal.least_loss import MARGIN, LeastLoss, pivot, pivot_until_optimal
+from sfumato.design.universal.least_loss import MARGIN, LeastLoss, lay_out, pivot, pivot_until_optimal
 from sfumato.errors import NotSupported, UndecidedError
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram, column_bound
@@ -90,21 +90,23 @@ def _worst(pieces, spent, start):  # type: ignore[no-untyped-def]
     count = outputs * actions
     columns = np.zeros((count + size + 1, outputs + size))
     right, costs = np.ones(outputs + size), np.zeros(len(columns))
-    right[outputs:], costs[-1] = spent - spent.max(), 1.0
+    costs[-1], most = 1.0, spent.max()
     tableau, basis = np.empty((len(right), len(columns) + 1)), np.arange(count - outputs, count + size)
     for x in range(size):
-        columns[count + x, outputs + x] = 1.0
-    columns[-1, outputs:] = -1.0
+        columns[count + x, outputs + x], columns[-1, outputs + x] = 1.0, -1.0
+        right[outputs + x] = spent[x] - most
     for y in range(outputs):
         for w in range(actions):
             columns[y * actions + w, y] = 1.0
-            columns[y * actions + w, outputs:] = pieces[y, w]
+            for x in range(size):
+                columns[y * actions + w, outputs + x] = pieces[y, w, x]
         basis[y] = y * actions + np.argmin(pieces[y] @ start)
-    tableau[:, :-1], tableau[:, -1] = columns.T, right
+    lay_out(columns, right, tableau)
     for y in range(outputs):  # the remap that is best at the start is basic: what it costs leaves the rows of secrets
         for x in range(size):
             here = pieces[y, basis[y] - y * actions, x]
-            tableau[outputs + x, y * actions : (y + 1) * actions] -= here
+            for w in range(actions):
+                tableau[outputs + x, y * actions + w] -= here
             tableau[outputs + x, -1] -= here
     pivot(tableau, basis, outputs + np.argmin(tableau[outputs:, -1]), count + size)
     pivot_until_optimal(tableau, basis, columns, right, costs, len(columns))
@@ -113,5 +115,6 @@ def _worst(pieces, spent, start):  # type: ignore[no-untyped-def]
         if basis[i] < count:
             remap[basis[i] // actions, basis[i] % actions] = tableau[i, -1]
         elif basis[i] == count + size:
-            prior[:] = -tableau[i, count : count + size]
+            for x in range(size):
+                prior[x] = -tableau[i, count + x]
     return prior, remap

@@ -321,7 +321,8 @@ def _factor(  # type: ignore[no-untyped-def]
     n, size, rows, count, together = r.shape[1], w.shape[0], v.shape[0], len(starts) - 1, _together(roots)
     zero, nothing = spread_like(w, 0.0), np.zeros((1, LANES))
     lead = np.full(rows, size)
-    lead[:count] = members[starts[:count]]
+    for i in range(count):
+        lead[i] = members[starts[i]]
     for b in range(low, high, together):
         alone = b + together > high  # the last block may be
         c = b if alone else b + together - 1

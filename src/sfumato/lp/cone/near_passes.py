@@ -166,7 +166,7 @@ def measure_predictor(low, high, starts, at, places, blocks, decay, r, dr, z, st
                 s0 += product
                 s1 += product * ratio
                 s2 += product * ratio * ratio
-    stats[:] = down, up, s0, s1, s2
+    stats[0], stats[1], stats[2], stats[3], stats[4] = down, up, s0, s1, s2
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
@@ -182,7 +182,8 @@ def aim(  # type: ignore[no-untyped-def]
         here, own = slice(places[w], places[w + 1]), column[w]
         entries, change, force, n = r[here], dr[here], q[here], places[w + 1] - places[w]
         centre, lowest, highest = own * barrier, own * least, own * most
-        force[:] = excess[here]
+        for e in range(n):
+            force[e] = excess[places[w] + e]
         lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets, all_weights = _block(w, starts, places, blocks, t), _block(w, starts, places, blocks, weight)
         for i, x in enumerate(at[starts[w] : starts[w + 1]]):
@@ -233,7 +234,8 @@ def recentre(  # type: ignore[no-untyped-def]
         here, own = slice(places[w], places[w + 1]), column[w]
         entries, change, force, n = r[here], dr[here], q[here], places[w + 1] - places[w]
         lowest, highest = own * least, own * most
-        force[:] = excess[here]
+        for e in range(n):
+            force[e] = excess[places[w] + e]
         lines, all_duals = _block(w, starts, places, blocks, decay), _block(w, starts, places, blocks, z)
         all_targets, all_weights = _block(w, starts, places, blocks, t), _block(w, starts, places, blocks, weight)
         all_renewed = _block(w, starts, places, blocks, t_new)

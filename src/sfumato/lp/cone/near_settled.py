@@ -108,7 +108,8 @@ def _close(low, high, decay, columns, closed):  # type: ignore[no-untyped-def]
     n = columns.shape[1]
     for w in range(low, high):
         entries, into = columns[w], closed[w]
-        into[:] = entries
+        for e in range(n):
+            into[e] = entries[e]
         for x in range(n):
             own, line = entries[x], decay[x]
             for e in range(n):
@@ -180,7 +181,8 @@ def _place(matrix, over, decay, rows, lacking, parts):  # type: ignore[no-untype
         line = decay[x]
         for _ in range(parts):
             part = lacking[x] / parts
-            price[:] = over[x] * part
+            for w in range(m):
+                price[w] = over[x, w] * part
             for z in range(n):
                 if line[z] > 0.0:
                     for w in range(m):

@@ -159,10 +159,7 @@ def _leave_out(values, starts, second, decay, room, places, falls):  # type: ign
         if not count:
             continue
         some = True
-        if total > room[x]:
-            ranked = np.argsort(falls[:count])
-            places[:count], falls[:count] = places[:count][ranked], falls[:count][ranked]
-        for i in range(count):
+        for i in np.argsort(falls[:count]) if total > room[x] else np.arange(count):
             if falls[i] > room[x]:
                 break
             k = places[i]

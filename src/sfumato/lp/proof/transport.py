@@ -100,11 +100,15 @@ def _begin(share, need, spare, rows, others, pairs, count):  # type: ignore[no-u
         line = share[i]
         for e in range(len(r)):
             r[e] = max(r[e], line[e])
-    r[:] = 0.5 * np.sqrt(r)
+    for e in range(len(r)):
+        r[e] = 0.5 * np.sqrt(r[e])
     mu = (0.5 * need.sum() + (spare * r).sum()) / count
-    rows[_LOW], rows[_HIGH], others[_R_DUAL] = mu / x, mu / (1.0 - x), mu / r
+    _put(rows[_LOW], mu / x)
+    _put(rows[_HIGH], mu / (1.0 - x))
+    _put(others[_R_DUAL], mu / r)
     _invert_slacks(share, x, r, pairs[_INVERSE])
-    pairs[_Z] = mu * pairs[_INVERSE]
+    for i in range(len(x)):
+        _put(pairs[_Z, i], mu * pairs[_INVERSE, i])
     return _lacking(share, need, spare, pairs[_Z])
 
 
@@ -116,12 +120,15 @@ def _predict(share, need, spare, rows, others, pairs, root):  # type: ignore[no-
     """
     x, r, v = rows[_X], others[_R], pairs[_COUPLING]
     low = x * rows[_LOW] + x * x * rows[_HIGH] / (1.0 - x)
-    root[:] = np.diag(low)
+    root[:] = 0.0
+    for i in range(len(x)):
+        root[i, i] = low[i]
     _couple(r, pairs[_Z], pairs[_INVERSE], v)
-    others[_PIVOT] = eliminated(x, share, r, v, r * others[_R_DUAL], root)
+    _put(others[_PIVOT], eliminated(x, share, r, v, r * others[_R_DUAL], root))
     cholesky.factor(root, low, False)
     dx, dr = _solved(v, others[_PIVOT], root, need * x, -spare * r)
-    rows[_DX], others[_DR] = dx, dr
+    _put(rows[_DX], dx)
+    _put(others[_DR], dr)
     return _measured(share, rows, others, pairs)
 
 
@@ -130,7 +137,8 @@ def _aim(share, need, spare, rows, others, pairs, root, target, least, most):  #
     """Set targets, and the direction to them; its largest ratios −ds/s and −dz/z."""
     x_force, r_force = _targets(share, need, spare, rows, others, pairs, target, least, most)
     dx, dr = _solved(pairs[_COUPLING], others[_PIVOT], root, x_force, r_force)
-    rows[_DX], others[_DR] = dx, dr
+    _put(rows[_DX], dx)
+    _put(others[_DR], dr)
     return _ratios(share, rows, others, pairs)
 
 
@@ -152,6 +160,13 @@ def _advance(share, need, spare, rows, others, pairs, primal_step, dual_step):  
     r *= 1.0 + primal_step * dr
     _invert_slacks(share, x, r, pairs[_INVERSE])
     return _lacking(share, need, spare, z)
+
+
+@njit(cache=True, nogil=True)
+def _put(into, values):  # type: ignore[no-untyped-def]
+    """Write into a row: an assignment of arrays would compile a message about shapes, which takes longer than this."""
+    for k in range(len(into)):
+        into[k] = values[k]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
@@ -246,9 +261,15 @@ def _targets(share, need, spare, rows, others, pairs, target, least, most):  # t
     x, dx, r, dr = rows[_X], rows[_DX], others[_R], others[_DR]
     room = 1.0 - x
     ratios = -dx * x / room
-    rows[_LOW_TARGET] = target + np.minimum(np.maximum(x * rows[_LOW] * dx * (1.0 + dx), least), most)
-    rows[_HIGH_TARGET] = target + np.minimum(np.maximum(room * rows[_HIGH] * ratios * (1.0 + ratios), least), most)
-    others[_R_TARGET] = target + np.minimum(np.maximum(r * others[_R_DUAL] * dr * (1.0 + dr), least), most)
+    for i in range(len(x)):
+        low, high = (
+            x[i] * rows[_LOW, i] * dx[i] * (1.0 + dx[i]),
+            room[i] * rows[_HIGH, i] * ratios[i] * (1.0 + ratios[i]),
+        )
+        rows[_LOW_TARGET, i] = target + min(max(low, least), most)
+        rows[_HIGH_TARGET, i] = target + min(max(high, least), most)
+    for e in range(len(r)):
+        others[_R_TARGET, e] = target + min(max(r[e] * others[_R_DUAL, e] * dr[e] * (1.0 + dr[e]), least), most)
     change, pushed = dr * r, np.zeros(len(r))
     x_force = rows[_LOW_TARGET] + x * (need - rows[_HIGH_TARGET] / room)
     for i in range(len(x)):
@@ -294,7 +315,8 @@ def thin(share, need, spare, z, spent):  # type: ignore[no-untyped-def]
     for e in range(len(spare)):
         given = z[:, e].sum()
         if given > spare[e]:
-            z[:, e] *= spare[e] / given * (1.0 - 1e-15)
+            for i in range(len(need)):
+                z[i, e] *= spare[e] / given * (1.0 - 1e-15)
     for i in range(len(need)):
         arrives = share[i] * z[i]
         room = arrives.sum() - need[i] * (1.0 - spent)
