@@ -10,6 +10,7 @@ import hashlib
 import subprocess
 import sys
 import tracemalloc
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -39,9 +40,11 @@ from forgeries import (
     sections_of,
     to_bytes,
 )
+from grafts import changed_vector, promise_is_kept
 from judge import truth
 from sfumato import errors
 from sfumato.certify import kernel
+from tight_tables import tight_table
 
 CHECKERS = ("kernel", "twin", "auto")
 CHUNK = 100
@@ -464,6 +467,28 @@ def test_nothing_false_is_proved_and_what_is_true_is(first: int, tmp_path: Path)
             assert right, f"case {seed} was meant to be true"
             assert answers == ["PROVED"] * 2, f"case {seed} is true, and its proof complete"
         assert answers[0] == answers[1], f"kernel and twin differ on case {seed}"
+
+
+def test_tables_at_the_largest_factor_are_judged_by_their_last_digit(tmp_path: Path) -> None:
+    """Of up to 250 digits: one that is false by the last of them is never proved."""
+    for seed in range(tried(150)):
+        case, right = tight_table(seed)
+        answers = [said(to_bytes(case), tmp_path / "m.sfm", checker) for checker in ("kernel", "twin")]
+        assert truth(case) is right and answers[0] == answers[1], f"table {seed}"
+        assert right or answers[0] == "REFUTED", f"table {seed} is false"
+        assert not case.owed or answers[0] == "PROVED", f"table {seed} is true by a margin"
+
+
+def test_nothing_false_is_proved_of_vectors_that_were_changed_repacked_and_put_together(tmp_path: Path) -> None:
+    found = Counter()
+    for seed in range(tried(600)):
+        data = changed_vector(seed)
+        answers = [said(data, tmp_path / "m.sfm", checker) for checker in ("kernel", "twin")]
+        assert answers[0] == answers[1], f"kernel and twin differ on vector {seed}"
+        kept = promise_is_kept(data)
+        assert kept is not False or answers[0] != "PROVED", f"vector {seed} is false"
+        found[kept, answers[0]] += 1
+    assert min(found[True, "PROVED"], found[False, "REFUTED"], found[None, "PROVED"]) > 3
 
 
 def test_half_of_the_cases_are_true() -> None:

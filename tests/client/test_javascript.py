@@ -17,6 +17,7 @@ import pytest
 import sfumato as sf
 from client_mutants import mutant
 from client_node import JS, NODE, NPM, Answers
+from grafts import changed_vector, promise_is_kept
 from sfumato.certify import kernel
 from sfumato.certify.coordinates import prove_on_box
 from sfumato.certify.decide import decide
@@ -62,6 +63,15 @@ def test_kernel_twin_and_client_agree_on_mutated_files() -> None:
     assert found["two faults"] <= MUTANTS // 1000
     # what is compared is of all three kinds
     assert min(found[answer] for answer in ("proved", "refuted", "unreadable")) >= MUTANTS // 20
+
+
+def test_they_agree_on_vectors_that_were_changed_repacked_and_put_together() -> None:
+    with Answers("answers.mjs") as client:
+        for seed in range(MUTANTS):
+            data = changed_vector(seed)
+            answers = client.of(data)["answer"], kernels_answer(data), twins_answer(data)
+            assert len({*answers}) == 1 or {*answers} == {"refuted", "unreadable"}, f"vector {seed}: {answers}"
+            assert "proved" not in answers or promise_is_kept(data) is not False, f"vector {seed} is false"
 
 
 def test_devices_and_pipes_are_no_mechanism_files(tmp_path: Path) -> None:

@@ -2,14 +2,19 @@ from __future__ import annotations
 
 import io
 import sys
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from effort import tried
 from sfumato.cli.commands import COMMANDS, CommandEntry
 from sfumato.cli.main import app
+from shell import sfumato
+from wrong_files import MATRIX, TABLE, prepared, wrong_command
 
 LINES = [[], *([name] for name in COMMANDS), ["ledger", "show"], ["ledger", "limit"]]
 
@@ -34,6 +39,33 @@ def test_the_list_says_what_the_command_says_of_itself(name: str) -> None:
     command = COMMANDS[name].load(name)
     assert command.help.partition("\n\n")[0].replace("\n", " ") == COMMANDS[name].summary
     assert name in ("ledger", command.name)
+
+
+WRONG_FILES = tried(150)
+
+
+def test_whatever_files_and_options_hold_a_command_answers_or_refuses_in_a_sentence(tmp_path: Path) -> None:
+    prepared(tmp_path)
+    found: Counter[tuple[str, int]] = Counter()
+    for seed in range(WRONG_FILES):
+        typed = wrong_command(seed, tmp_path)
+        done = sfumato(*typed)
+        assert done.returncode in (0, 2, 3), f"command {seed}: {typed}, {done.stderr}"
+        assert done.returncode != 2 or (done.stderr and "Traceback" not in done.stderr), f"command {seed}: {typed}"
+        found[typed[0], done.returncode] += 1
+    assert {command for command, _ in found} == {"audit", "design", "estimate", "release"}
+    assert {status for command, status in found if command == "estimate"} == {0, 2}
+
+
+def test_a_level_that_is_a_fraction_and_a_ratio_that_no_float_holds_are_told(tmp_path: Path) -> None:
+    """Found among wrong files."""
+    prepared(tmp_path)
+    (tmp_path / "table.csv").write_text(TABLE)
+    shown = sfumato("estimate", f"{tmp_path}/scale.sfm", f"{tmp_path}/table.csv", "--column", "q1", "--level", "2/3")
+    assert shown.returncode == 0 and "66.67 % interval" in shown.stdout
+    (tmp_path / "matrix.csv").write_text(MATRIX.replace("0.25", "1e-320"))
+    shown = sfumato("audit", f"{tmp_path}/matrix.csv", "--alpha", "1/2", "--tolerance", "0.5")
+    assert "is 3.75e+319 times as likely for the first" in shown.stdout
 
 
 def test_a_misspelt_command_gets_a_hint() -> None:

@@ -11,7 +11,7 @@ from sfumato.certify import kernel, twin, twin_box, twin_claims
 from sfumato.certify.label_json import label_from_json
 from sfumato.certify.mechanism import Proof
 from sfumato.errors import InvalidChannel, InvalidFile, PrivacyViolation
-from sfumato.numbers import float_above
+from sfumato.numbers import exact, float_above, nearest_float
 from sfumato.privacy.satisfaction import Violation
 from sfumato.verdict import Verdict, fails, holds
 
@@ -36,7 +36,7 @@ class Steepness(Violation):
 
     def __str__(self) -> str:
         (low, high), (ratio, bound) = self.pair, self.compared
-        fast = "from zero" if ratio == inf else f"at a rate of {float(ratio):.6g}"
+        fast = "from zero" if ratio == inf else f"at a rate of {nearest_float(exact(ratio)):.6g}"
         corners = " to ".join(f"({', '.join(map(str, corner))})" for corner in (low, high))
         return f"output {self.output} becomes likelier {fast} in the cell from {corners}, more than the {bound} allowed"
 

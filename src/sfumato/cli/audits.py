@@ -251,10 +251,9 @@ def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[st
         lines.append(f"epsilon  {result.rates[1]}{unit} is the least it needs{exactly}, on {result.space.name}")
     if tight is not None:
         x, z = tight.pair
-        times = f"{float(tight.ratio):.6g}" if isfinite(float(tight.ratio)) else "infinitely many"
         lines.append(
             f"pair     {x!r} and {z!r}, {tight.distance:.6g} {result.space.unit or 'apart'}: "
-            f"output {tight.output!r} is {times} times as likely for the first"
+            f"output {tight.output!r} is {result.times} times as likely for the first"
         )
     leakage = (
         f"leakage  a gain grows to at most {at_most(result.leaks.multiplicative, 6)} times, or by "

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.labels import text_of
 from sfumato.numbers import Floats, Number, floats
+from sfumato.release.estimation_intervals import level_of
 
 if TYPE_CHECKING:
     from sfumato.release.estimation import EstimatedShares
@@ -67,10 +68,10 @@ def percent(level: Number) -> str:
 
     Examples
     --------
-    >>> percent("0.95"), percent("0.999")
-    ('95 %', '99.9 %')
+    >>> percent("0.95"), percent("0.999"), percent("2/3")
+    ('95 %', '99.9 %', '66.67 %')
     """
-    return f"{100 * float(level):.4g} %"
+    return f"{100 * level_of(level):.4g} %"
 
 
 def _digits_for(errors: Floats) -> int:

@@ -23,7 +23,7 @@ from sfumato.losses import Loss
 from sfumato.losses.standard import default
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import expected_loss, posterior_loss
-from sfumato.numbers import array, at_most, between, exact, floats, nearest_float, told_apart
+from sfumato.numbers import array, at_least, at_most, between, exact, floats, nearest_float, told_apart
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import Tightest, Violation, satisfies, tightest_pair
 from sfumato.privacy.type import PrivacyType
@@ -119,6 +119,15 @@ class Audit:
             "additive": float(self.leaks.additive),
         }
         return pandas_records([row])
+
+    @property
+    def times(self) -> str:
+        """How many times as likely the output of the tightest pair, where there is one, is for one secret, in words."""
+        ratio = inf if self.tightest is None else self.tightest.ratio
+        if ratio == inf:
+            return "infinitely many"
+        near = nearest_float(exact(ratio))
+        return f"{near:.6g}" if near < inf else at_least(ratio, 6)
 
     @property
     def rates(self) -> tuple[str, str]:

@@ -136,7 +136,7 @@ def _apart(box: Margins, channel: Channel, privacy: PrivacyType) -> str | None:
             if wrong.size:
                 k, y = wrong[0]
                 x, z = int(upper[k]), int(lower[k])
-                times = "infinitely many" if high[z, y] == 0 else at_least(low[x, y] / high[z, y], 6)
+                times = "infinitely many" if high[z, y] == 0 else at_least(exact(low[x, y]) / exact(high[z, y]), 6)
                 return (
                     f"in every matrix that rounds to it, output {channel.outputs[y]!r} is at least {times} times as "
                     f"likely for {channel.secrets[x]!r} as for {channel.secrets[z]!r}"

@@ -390,8 +390,7 @@ def _audit(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
         },
         "tightest": None if tight is None else {
             "pair": [label(secret) for secret in tight.pair], "output": label(tight.output),
-            "ratio": f"{float(tight.ratio):.6g}" if isfinite(tight.ratio) else "infinitely many",
-            "distance": tight.distance,
+            "ratio": result.times, "distance": tight.distance,
         },
         "loss": float(result.remapped), "optimum": float(best.loss), "unit": space.unit, "rate": privacy.rate,
         "excess": float(result.remapped / best.loss - 1) if more else None,
