@@ -61,7 +61,7 @@ RUNS = {
     "compatibility": Run("bench_compatibility.py", 4),
     "event_designs": Run("bench_event_designs.py", 1),
     "predicates": Run("bench_predicates.py", 2),
-    "forgeries": Run("bench_forgeries.py --number 10000", 3),
+    "forgeries": Run("bench_forgeries.py --number 2000", 6),
     "repair": Run("bench_repair.py", 1),
     "sampler": Run("bench_sampler.py --one-core", 4),
     "release": Run("bench_release.py", 4),
