@@ -9,8 +9,8 @@ import os
 from math import ceil
 
 THOROUGH = os.environ.get("SFUMATO_THOROUGH") == "1"
-_PART = 0.4
-_FEWEST = 10  # examples that a test keeps
+_PART = 0.25
+_FEWEST = 6  # examples that a test keeps
 
 
 def tried(examples: int) -> int:
