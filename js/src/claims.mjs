@@ -5,18 +5,21 @@ import { factorAbove, grainOf, inGrains } from "./exponentials.mjs";
 import { Rational, ZERO, added, bitLength, commonOf, lcm, maximum, toldApart, total } from "./numbers.mjs";
 import { EVENT_METRIC, eventPairs, pairPosition } from "./rows.mjs";
 
-/** Doubles as integers over one power of two: numbers in units of 2^-shift. */
+/** Doubles as integers over one power of two, made when they are asked for: as such they take ten times the room. */
 export class Dyadic {
   constructor(values, what) {
     let least = 0;
-    const fractions = Array.from(values, (value) => {
+    for (const value of values) {
       demand(Number.isFinite(value), `${what} is not finite`);
-      const found = Rational.ofDouble(value);
-      if (found.d > 1n) least = Math.max(least, bitLength(found.d) - 1);
-      return found;
-    });
-    this.unit = Rational.of(1n, 1n << BigInt(least));
-    this.values = fractions.map(({ n, d }) => n * ((1n << BigInt(least)) / d));
+      if (!Number.isInteger(value)) least = Math.max(least, bitLength(Rational.ofDouble(value).d) - 1);
+    }
+    const common = 1n << BigInt(least);
+    this.unit = Rational.of(1n, common);
+    this.at = (k) => {
+      const { n, d } = Rational.ofDouble(values[k]);
+      return n * (common / d);
+    };
+    this.all = () => Array.from(values, (_, k) => this.at(k));
   }
 }
 
@@ -48,7 +51,7 @@ function spent(weights, table, remap, n) {
   const found = [];
   for (let x = 0; x < n; x++) {
     let sum = 0n;
-    weights.row(x).forEach((weight, y) => (sum += weight * table[remap[y] * n + x]));
+    weights.row(x).forEach((weight, y) => (sum += weight * table.at(remap[y] * n + x)));
     found.push(sum);
   }
   return found;
@@ -59,7 +62,7 @@ export function checkLossClaim(file) {
   const { claims, sections, weights } = file, n = file.secrets.length, a = claims.actions.length;
   for (const action of sections.remap) demand(action < a, "the remap names an action that does not exist");
   const losses = new Dyadic(sections.loss, "a loss"), scale = losses.unit.times(claims.unit);
-  const values = spent(weights, losses.values, sections.remap, n);
+  const values = spent(weights, losses, sections.remap, n);
   const priors = priorsOf(sections, n);
   const means = claims.criterion === "worst secret" ? values.map((v) => new Rational(v, 1n))
     : priors.map((counts) => expectation(counts, values));
@@ -68,18 +71,18 @@ export function checkLossClaim(file) {
   const limits = claims.ceilings.map((limit, j) => {
     const table = new Dyadic(sections.ceilings.subarray(j * a * n, (j + 1) * a * n), "a limit");
     const unit = table.unit.times(limit.unit);
-    for (const value of spent(weights, table.values, sections.remap, n)) {
+    for (const value of spent(weights, table, sections.remap, n)) {
       const found = unit.times(Rational.of(value, file.total));
       if (!found.atMost(limit.level)) {
         throw new Refuted(`a limit is ${toldApart(limit.level, found).join(", and a secret has ")}`);
       }
     }
-    return { table: table.values, unit, level: limit.level };
+    return { table, unit, level: limit.level };
   });
   if (!claims.bound) return { loss, bound: null };
   const counts = mixedPrior(claims, sections, n);
   const problem = {
-    n, a, counts, unit: scale, losses: (x) => claims.actions.map((_, w) => losses.values[w * n + x]),
+    n, a, counts, unit: scale, losses: (x) => claims.actions.map((_, w) => losses.at(w * n + x)),
     promise: file.promise, metric: file.metric,
     distance: pairDistance(file), dualUnit: claims.dualUnit, sections, limits,
     events: file.events.length ? file : null,
@@ -139,7 +142,7 @@ export function checkBound(problem, bound) {
     let least = null;
     for (let w = 0; w < a; w++) {
       let value = lossScale * counts[x] * row[w] + chargeScale * (charged.get(x * a + w) ?? 0n);
-      taxes.forEach(({ table, prices }, j) => (value += taxScales[j] * prices[x] * table[w * n + x]));
+      taxes.forEach(({ table, prices }, j) => (value += taxScales[j] * prices[x] * table.at(w * n + x)));
       if (least === null || value < least) least = value;
     }
     sum += least;
@@ -159,7 +162,7 @@ function eventCharges(file, a) {
   const grain = grainOf(factors), grained = factors.map((factor) => inGrains(factor, grain));
   const sums = new Map(), charges = [];
   for (let k = 0; k < dual.length; k++) {
-    demand(pair[k] < pairs.length && action[k] < a, "a dual number of events stands on no constraint");
+    demand(pair[k] < pairs.length && action[k] < a, "a dual number stands on no constraint");
     const [x, z, number] = pairs[pair[k]], value = dual.at(k);
     charges.push([x, action[k], value * grain], [z, action[k], -value * grained[number]]);
     const name = pair[k] * a + action[k];

@@ -34,7 +34,7 @@ const alike = (lengths, n) =>
   lengths.length === (n * (n - 1)) / 2 && lengths.every(([, , d]) => String(d) === String(lengths[0][2]));
 
 function countCorners(many) {
-  demand(many <= MOST_CORNERS, "the promise has more corners than a claim about shares may ask for");
+  demand(many <= MOST_CORNERS, "the promise has too many corners");
 }
 
 /** Lengths as lists of integers, the coefficients of roots of square-free numbers, and what is known about those. */

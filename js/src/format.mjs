@@ -49,8 +49,8 @@ function unpacked(file, data, size) {
     demand(count(name) === many, `the section ${name} has ${count(name)} numbers, ${many} are needed`);
   }
   for (const name of declared.keys()) demand(Object.hasOwn(expected, name), "there is a section that nobody needs");
-  demand(sum + unfolded <= LARGEST_UNPACKED, "the table of weights is too large");
-  demand(effort <= 2 ** 23 + 2 ** 10 * size, "the file asks for more than its size justifies");
+  demand(sum + unfolded <= LARGEST_UNPACKED, "the sections are too large");
+  demand(effort <= 2 ** 23 + 2 ** 10 * size, "the file asks for more than its size allows");
   const found = {};
   let at = 0;
   for (const section of file.listed) {
@@ -72,9 +72,9 @@ function checkWidth({ name, width, count }, file) {
   }
   demand([1, 2, 4, 8].includes(width) || (width % 8 === 0 && width >= 16 && width <= 2048),
     `the numbers of ${name} have ${width} bytes`);
-  demand(count || width <= 8, `the numbers of ${name} are wider than any of them`);
+  demand(count || width <= 8, `the numbers of ${name} have ${width} bytes`);
   const widest = 8 * Math.ceil(bitLength(file.total) / 64);
-  demand(name !== "weights" || width <= widest, "weights are wider than their total");
+  demand(name !== "weights" || width <= widest, `the numbers of ${name} have ${width} bytes`);
 }
 
 /** Bytes that were grouped by significance, put together again. */
@@ -102,7 +102,7 @@ function numbersOf({ name, width, count }, data, file) {
     for (let at = width - 8; at < data.length && !used; at += width) {
       for (let k = 0; k < 8; k++) used ||= data[at + k] !== 0;
     }
-    demand(used, `the numbers of ${name} are wider than any of them`);
+    demand(used, `the numbers of ${name} have ${width} bytes`);
   }
   return numbers;
 }

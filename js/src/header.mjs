@@ -286,7 +286,7 @@ export function epsilonBelow({ epsilon, alpha, rate }) {
 }
 
 function checkRate(promise) {
-  demand(promise.rate.compare(epsilonBelow(promise)) <= 0, "the rate that is checked exceeds the promise");
+  demand(promise.rate.compare(epsilonBelow(promise)) <= 0, "the rate exceeds the promise");
 }
 
 function readBox(value, unit) {
@@ -403,7 +403,7 @@ function readBoxClaims(value, box, lattice, noise) {
   claims.boundParts = each("bound_parts", () => 2 ** 14);
   const secrets = box.cells.map((count, k) => count * claims.boundParts[k]);
   const fit = secrets.every((count) => count >= 2 && count <= 2 ** 14);
-  demand(fit, "a bound has too few secrets along an axis, or too many");
+  demand(fit, "a bound has too few secrets or too many");
   claims.strides = value.has("bound_strides") ? each("bound_strides", (k) => Math.floor(secrets[k] / 2))
     : secrets.map(() => 1);
   demand(claims.strides.every((stride, k) => secrets[k] % stride === 0), "strides are no divisors");

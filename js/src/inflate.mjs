@@ -90,9 +90,9 @@ export function inflate(data, size) {
   }
   at -= held >> 3;
   demand(filled === size, "a section is shorter than it says");
-  demand(at + 4 === data.length, "a section does not end where its bytes end");
+  demand(at + 4 === data.length, "a section is damaged");
   const sum = ((data[at] << 24) | (data[at + 1] << 16) | (data[at + 2] << 8) | data[at + 3]) >>> 0;
-  demand(sum === adler32(result), "the checksum of a section does not match");
+  demand(sum === adler32(result), "a section is damaged");
   return result;
 }
 

@@ -73,11 +73,7 @@ function fits(form, a, b, c) {
 function pairsOf(file, distance, visit, join) {
   const n = file.secrets.length, { sections, metric } = file;
   const pairs = [];
-  let implied = 0;
-  const found = (...pair) => {
-    pairs.push(pair);
-    visit(...pair);
-  };
+  let implied = 0, checked = 0;
   if (metric.source === "edges") {
     const { edge_first: first, edge_second: second } = sections;
     const seen = new Set();
@@ -93,7 +89,7 @@ function pairsOf(file, distance, visit, join) {
     }
     // What is no graph is unreadable, whatever its weights are; so all edges are looked at before any is compared.
     for (const pair of pairs) visit(...pair);
-    return { pairs, implied };
+    return { pairs, implied, checked: pairs.length };
   }
   const { via } = sections;
   for (let x = 0, i = 0; x < n; x++) {
@@ -102,7 +98,10 @@ function pairsOf(file, distance, visit, join) {
       if (value === null) continue;
       join(x, z);
       if (!via || via[i] === NOWHERE) {
-        found(x, z, value);
+        checked++;
+        // Claims about shares need them, and are about few secrets.
+        if (n <= 32) pairs.push([x, z, value]);
+        visit(x, z, value);
         continue;
       }
       const y = via[i];
@@ -116,7 +115,7 @@ function pairsOf(file, distance, visit, join) {
       implied++;
     }
   }
-  return { pairs, implied };
+  return { pairs, implied, checked };
 }
 
 /** Prove the promise of a file about rows; how many pairs were compared, implied, and left open. */
@@ -131,7 +130,7 @@ export function checkRows(file) {
   };
   const distance = (file.distance = distancesOf(file));
   // No weight exceeds the total, since rows have that sum.
-  const comparer = new Comparer(n, m, weights.read, total >> 66n > 0n);
+  const comparer = new Comparer(weights, total >> 66n > 0n);
   const factors = new Map();
   let loose = 0;
   const compare = (x, z, value) => {
@@ -147,7 +146,7 @@ export function checkRows(file) {
       if (y >= 0) throw violation(file, weights, upper, lower, y, factor);
     }
   };
-  const { pairs, implied } = pairsOf(file, distance, compare, (x, z) => (leader[find(x)] = find(z)));
+  const { pairs, implied, checked } = pairsOf(file, distance, compare, (x, z) => (leader[find(x)] = find(z)));
   file.pairs = pairs;
   demand(file.promise.kind === "rows" || !implied, "a promise about events alone has finite distances");
   const sizes = new Map();
@@ -155,7 +154,7 @@ export function checkRows(file) {
   let open = (n * (n - 1)) / 2;
   for (const size of sizes.values()) open -= (size * (size - 1)) / 2;
   const events = checkEvents(file, weights);
-  return { pairs: pairs.length, implied, open, loose, comparisons: 2 * pairs.length * m, events };
+  return { pairs: checked, implied, open, loose, comparisons: 2 * checked * m, events };
 }
 
 function violation(file, weights, x, z, y, [p, q]) {
@@ -182,7 +181,7 @@ export function eventPairs(file) {
     if (!seen.has(name)) seen.set(name, new Set());
     for (let k = 0; k < event.pairs; k++, at++) {
       const x = upper[at], z = lower[at];
-      demand(x < n && z < n && x !== z, "a promise about events is about no two secrets");
+      demand(x < n && z < n && x !== z, "a promise about events joins no two secrets");
       demand(!seen.get(name).has(x * n + z), "a promise about events occurs twice");
       seen.get(name).add(x * n + z);
       found.push([x, z, number]);

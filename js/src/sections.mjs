@@ -34,7 +34,7 @@ function ofRows(file, count, width) {
   } else {
     if (file.metric.source === "places") {
       const many = upTo(count("places"), n, 64 * n, "places");
-      demand(many % n === 0, "the section places has no whole number of coordinates for a secret");
+      demand(many % n === 0, "a section has no whole number of rows");
       expected.places = many;
       effort += pairs;
     } else expected.distances = pairs;
@@ -47,11 +47,11 @@ function ofRows(file, count, width) {
   if (claims) {
     const several = claims.criterion === "worst prior";
     expected.prior = several ? upTo(count("prior"), n, 1000 * n, "prior") : n;
-    demand(expected.prior % n === 0, "the section prior has no whole number of priors");
+    demand(expected.prior % n === 0, "a section has no whole number of rows");
     if (claims.kind === "shares") {
       if (several) expected.mixture = expected.prior / n;
       const size = upTo(count("workload"), n, 1000 * n, "workload");
-      demand(size % n === 0, "the section workload has no whole number of rows");
+      demand(size % n === 0, "a section has no whole number of rows");
       expected.workload = size;
       if (claims.bound) Object.assign(expected, { share_dual: size, share_prices: n });
     } else {

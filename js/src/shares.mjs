@@ -17,7 +17,7 @@ export function checkSharesClaim(file) {
   const { claims, sections } = file, n = file.secrets.length;
   const counts = mixedPrior(claims, sections, n), mass = added(counts);
   const table = new Dyadic(sections.workload, "the workload"), unit = table.unit.times(claims.unit);
-  const gram = gramOf(table.values, n), squared = unit.times(unit);
+  const gram = gramOf(table.all(), n), squared = unit.times(unit);
   for (const prior of priorsOf(sections, n)) {
     const found = variance(file, counts, gram, prior).times(squared);
     if (!found.atMost(claims.loss)) {
@@ -26,10 +26,10 @@ export function checkSharesClaim(file) {
   }
   if (!claims.bound) return;
   const dual = new Dyadic(sections.share_dual, "a dual number"), prices = new Dyadic(sections.share_prices, "a price");
-  const products = added(table.values.map((value, k) => value * dual.values[k]));
+  const products = added(table.all().map((value, k) => value * dual.at(k)));
   const trace = new Rational(products, 1n).times(unit).times(dual.unit);
   const middle = squared.times(Rational.of(quadratic(gram, counts, counts), mass * mass));
-  const price = prices.unit.times(new Rational(added(prices.values), 1n));
+  const price = prices.unit.times(new Rational(added(prices.all()), 1n));
   const proved = trace.plus(trace).minus(price).minus(middle);
   if (!claims.bound.atMost(proved)) {
     throw new Refuted(`the numbers in the file prove a bound of ${toldApart(proved, claims.bound).join(", not of ")}`);
@@ -121,19 +121,19 @@ function solved(square, right) {
 /** |B r|² ≤ (μ·r)(p·r) at every ray r, all errors on the safe side. */
 function checkRays(file, counts, mass, dual, prices) {
   const n = counts.length;
-  const gram = gramOf(dual.values, n), size = added(gram.flat().map(magnitude));
+  const gram = gramOf(dual.all(), n), slopes = prices.all(), size = added(gram.flat().map(magnitude));
   const blur = 2n * ((1n << (POINT + 1n)) + 2n) * size;
-  const loose = 2n * added(prices.values.map((price) => (price < 0n ? -price : 0n)));
+  const loose = 2n * added(slopes.map((price) => (price < 0n ? -price : 0n)));
   // |B r|² is in squares of the dual's unit, the right-hand side in units of prices over the mass of the prior.
   const left = dual.unit.times(dual.unit), right = prices.unit.times(Rational.of(1n, mass));
   const shared = lcm(left.d, right.d);
   const leftScale = left.n * (shared / left.d), rightScale = right.n * (shared / right.d);
   const faded = fader(file);
   const one = (ray) => {
-    const paid = added(prices.values.map((price, x) => price * ray[x])) - loose;
+    const paid = added(slopes.map((price, x) => price * ray[x])) - loose;
     const seen = added(counts.map((count, x) => count * ray[x]));
     if (paid < 0n || leftScale * (quadratic(gram, ray, ray) + blur) > rightScale * paid * seen) {
-      throw new Refuted("the dual numbers of the bound fail at a corner of the cone of the promise");
+      throw new Refuted("the dual numbers fail at a corner of the promise");
     }
   };
   if (n === 1) {

@@ -37,11 +37,11 @@ export function weightsOf(sections, rows, columns) {
     const start = starts[run], length = lengths[run];
     const y = Math.floor(start / rows), s = start % rows;
     demand(start >= free && length > 0 && y < columns && s + length <= rows, "the runs of columns are out of order");
-    demand(next + length <= listed.length, "the runs of columns take more weights than there are");
+    demand(next + length <= listed.length, "the runs of columns are out of order");
     for (let k = 0; k < length; k++) table[(s + k) * columns + y] = listed[next++];
     free = start + length;
   }
-  demand(next === listed.length, "the runs of columns leave weights over");
+  demand(next === listed.length, "the runs of columns are out of order");
   const read = weights.small ? (i) => BigInt(table[i]) : (i) => table[i];
   return new Weights(rows, columns, read, weights.width);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,8 @@ from sfumato.certify import kernel, twin
 from sfumato.certify.certificate import certificate
 from sfumato.errors import InvalidChannel
 from strategies import privacy_types
+from vectors.parts import rows
+from vectors.true_rows import HALF
 
 
 def answers(privacy: sf.PrivacyType, weights: Any) -> tuple[Any, Any]:
@@ -146,3 +149,16 @@ def test_an_exact_bound_stands_before_the_twin_too() -> None:
     made = sf.design(sf.Prior.uniform(space), sf.losses.absolute(space), sf.PrivacyType(space, alpha="2/3"))
     assert made.loss == made.bound
     assert sf.verify(made.mechanism, checker="twin")
+
+
+def test_pairs_are_compared_in_a_few_times_the_room_of_their_distances() -> None:
+    n = 2500
+    ones = (8, (1).to_bytes(8, "little") * (n * (n - 1) // 2))
+    file = rows([[1], [1]], [1], HALF).saying(secrets=list(range(n)), total="1")
+    header, sections, _ = kernel.parse(file.holding(weights=(1, b"\1" * n), distances=ones).written())
+    tracemalloc.start()
+    try:
+        assert twin.check_arrays(header, sections)["pairs"] == n * (n - 1) // 2
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(ones[1])
+    finally:
+        tracemalloc.stop()

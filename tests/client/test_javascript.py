@@ -24,6 +24,8 @@ from sfumato.certify.decide import decide
 from sfumato.certify.noise import prove_noise
 from sfumato.spaces.splines import rounding_of
 from sfumato.version import __version__
+from vectors.parts import rows
+from vectors.true_rows import HALF
 
 pytestmark = pytest.mark.client
 
@@ -72,6 +74,25 @@ def test_they_agree_on_vectors_that_were_changed_repacked_and_put_together() -> 
             answers = client.of(data)["answer"], kernels_answer(data), twins_answer(data)
             assert len({*answers}) == 1 or {*answers} == {"refuted", "unreadable"}, f"vector {seed}: {answers}"
             assert "proved" not in answers or promise_is_kept(data) is not False, f"vector {seed} is false"
+
+
+@pytest.mark.parametrize("of", ["losses", "distances"])
+def test_numbers_of_short_files_are_no_objects_before_they_are_asked_for(of: str, tmp_path: Path) -> None:
+    n = 1600
+    file = rows([[1], [1]], [1], HALF).saying(secrets=list(range(n)), total="1").holding(weights=(1, b"\1" * n))
+    if of == "distances":
+        file = file.holding(distances=(8, (1).to_bytes(8, "little") * (n * (n - 1) // 2)))
+    else:
+        stake = {"kind": "loss", "loss": "0", "loss_unit": "1", "actions": list(range(n))}
+        file = file.about("metric", source="edges").saying(claims=stake).holding(
+            distances=(8, b""), edge_first=(4, b""), edge_second=(4, b""), prior=(1, b"\1" * n),
+            loss=(8, bytes(8 * n * n)), remap=(4, bytes(4)),
+        )  # fmt: skip
+    (tmp_path / "zeros.sfm").write_bytes(file.written())
+    # objects for all of them take ten times as much
+    command = [NODE, "--max-old-space-size=40", JS / "verify.mjs", tmp_path / "zeros.sfm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "PROVED" in done.stdout
 
 
 def test_devices_and_pipes_are_no_mechanism_files(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ _INFINITY = 0x7FF << 52  # the bits of the infinite double; those of negative on
 _LARGEST_POWER = 1 << 16  # bits of a rational factor in kernel.exact_factor
 _FARTHEST = 1 << 6  # an exponent below has e^x < 2^93, which leaves room for 60 binary digits after the point
 _SLOTS = 1 << 12  # distances that are remembered, so that a table of few distinct ones costs nothing
+_AT_ONCE = 1 << 20  # distances that are sorted at a time
 
 _DECIDED, _HUGE, _UNDECIDED = 0, 1, 2
 
@@ -140,10 +141,12 @@ def factors_below(
             )
 
         on_threads(work, values.size)
-    distinct, where = np.unique(values[left], return_inverse=True)
-    factors = [kernel.factor_below(promise, metric, value, cap) for value in distinct.tolist()]
-    p[left] = np.array([factor[0] for factor in factors], dtype=np.uint64)[where]
-    q[left] = np.array([factor[1] for factor in factors], dtype=np.uint64)[where]
+    factor_of = kernel.remembered(lambda value: kernel.factor_below(promise, metric, value, cap))
+    for start in range(0, values.size, _AT_ONCE):  # to sort takes several times the room of what is sorted
+        part = slice(start, start + _AT_ONCE)
+        distinct, where = np.unique(values[part][left[part]], return_inverse=True)
+        factors = np.array([factor_of(value) for value in distinct.tolist()], dtype=np.uint64).reshape(-1, 2)
+        p[part][left[part]], q[part][left[part]] = factors[where].T
     return p, q
 
 

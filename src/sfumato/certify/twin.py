@@ -69,7 +69,10 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     if (weights.sum(axis=1) != total).any() or (weights.sum(axis=1, dtype=np.float64) > 2.0**63).any():
         kernel.check_sums(header, sections)  # which names the row
     first, second, values, implied, span = _pairs(header, sections, n)
+    # all pairs of secrets leave nothing open, and need no graph
+    unpromised = 0 if len(first) == n * (n - 1) // 2 else open_pairs(n, first, second)
     p, q = factors_below(header["promise"], header["metric"], values, total)
+    del values
 
     def scan(start: int, stop: int) -> int:
         k = _first_violation(for_reading(weights), first[start:stop], second[start:stop], p[start:stop], q[start:stop])
@@ -81,7 +84,7 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     if len(first) and header["promise"]["kind"] == "events":
         raise kernel.Unreadable("the promise is about events alone, and two secrets have a distance all the same")
     return {"secrets": n, "outputs": m, "total": total, "pairs": len(first), "implied": implied,
-            "comparisons": 2 * m * len(first), "open": open_pairs(n, first, second),
+            "comparisons": 2 * m * len(first), "open": unpromised,
             "loose": int((p // q >= total).sum()), "span": span}  # fmt: skip
 
 
@@ -103,10 +106,12 @@ def _pairs(
         via = np.frombuffer(sections["via"], dtype="<u4")
         implied = (via != kernel.NOWHERE) & ~unbounded
         _check_chains(form, values, via, implied, n)
-    keep = ~implied & ~unbounded
-    finite = values[~unbounded]
+    finite = values[~unbounded] if unbounded.any() else values
     span = kernel.span(header["metric"], finite.min().item(), finite.max().item()) if finite.size else None
-    return first[keep], second[keep], values[keep], int(implied.sum()), span
+    keep = ~(implied | unbounded)
+    if not keep.all():  # copies of all pairs would be most of what is held
+        first, second, values = first[keep], second[keep], values[keep]
+    return first, second, values, int(implied.sum()), span
 
 
 def edges_of(sections: dict[str, bytes], n: int) -> NDArray[np.int64]:
