@@ -80,7 +80,8 @@ def test_times_of_proofs_grow_with_what_is_compared() -> None:
     box = Proof("twin", 0, 0, 345_744, "", cells=144)
     cells = page._seconds({"sections": [weights, dual]}, box, 6_250_000)
     assert 3.6 < rows < 2.5 * 3.6 and 7.8 < cells < 2 * 7.8
-    real = page._seconds(
+    # no measured file: 45 MB at the bytes that a dual number took there, and a number of comparisons that is a guess
+    large = page._seconds(
         {"sections": [weights, {**dual, "count": 5_800_000}]}, replace(box, comparisons=2_500_000), 45 * 10**6
     )
-    assert not Burden(60_000_000, real).for_phones and 60 < real < 174
+    assert not Burden(60_000_000, large).for_phones

@@ -28,13 +28,13 @@ from sfumato.files import DRAWN, place_for, write_whole
 
 _HERE = Path(__file__).resolve().parent
 
-# What the client takes on one core of a processor at 2.8 GHz, in seconds: a byte to read, a comparison for each byte of
-# a weight, a comparison of polynomials on a cell of a box, a dual number of a bound. Measured on tables of 100 to 400
-# secrets with weights of 8 to 32 bytes, and on boxes of 64 and 256 cells with 40,000 and 800,000 dual numbers; what is
-# made of it was between the time that it took and twice that time.
+# What the client takes on one core, in seconds: a byte to read, a comparison for each byte of a weight, a comparison of
+# polynomials on a cell of a box, a dual number of a bound. Fitted by hand to single runs in Node on a busy machine: 1.3
+# and 2.1 times what two proofs of 7.8 s and 3.6 s took, half of what one of 1.1 s did, and less than that for proofs of
+# a tenth of a second, most of which is a start. It tells seconds from minutes, no more.
 _A_BYTE, _A_COMPARISON, _ON_A_CELL, _A_DUAL = 5e-8, 1.5e-8, 1e-5, 8e-6
-# A phone has about a fourth of that speed, and browsers offer to close a page that does not answer for a minute or two.
-# The text of a page is held three times, as text, as bytes and as numbers that are larger than both.
+# No phone was measured: that one has a fourth of that speed is assumed, so that these seconds are more than a minute
+# there. The text of a page is held three times, as text, as bytes and as numbers that are larger than both.
 _PHONE_SECONDS, _PHONE_BYTES = 20.0, 25_000_000
 
 
@@ -101,7 +101,7 @@ def write_page(
 
 
 def _seconds(header: dict[str, Any], proof: Proof, size: int) -> float:
-    """About how long a computer's browser takes to read and prove a file: more often too long than too short."""
+    """About how long a computer's browser takes to read and prove a file."""
     sections = {section["name"]: section for section in header["sections"]}
     each = _ON_A_CELL if proof.cells else _A_COMPARISON * sections["weights"]["width"]
     duals = sections["dual"]["count"] if "dual" in sections else 0
