@@ -489,17 +489,19 @@ class Packed:
         return kept & self.guards == self.guards
 
 
-def shown(number: Fraction | int) -> str:
-    """A number for a message: exact if short, else rounded, else its size."""
+def shown(number: Fraction | int, side: int = 0) -> str:
+    """A number for a message: exact if short, else rounded, a bound to its side (1 is up, -1 down), else its size."""
     if number.denominator == 1 and abs(number.numerator) < 1 << 80:
         return str(number)
     try:
-        if float(number):
-            return f"{float(number):.17g}"
-    except OverflowError:
+        value = float(number)
+        while side and side * (Fraction(f"{value:.17g}") - number) < 0:
+            value = math.nextafter(value, side * math.inf)
+        if value:
+            return f"{value:.17g}"
+    except (OverflowError, ValueError):  # no double is so large
         pass
-    size = abs(number.numerator).bit_length() - number.denominator.bit_length()
-    return f"{'about' if number > 0 else 'minus about'} 2^{size}"
+    return f"{'minus ' * (number < 0)}about 2^{abs(number.numerator).bit_length() - number.denominator.bit_length()}"
 
 
 def brief(number: Fraction) -> str:
@@ -508,9 +510,7 @@ def brief(number: Fraction) -> str:
 
 
 def apart(a: Fraction | int, b: Fraction | int) -> tuple[str, str]:
-    """Two different numbers for a message that compares them: where their digits agree, one is told by the difference
-    from the other, if possible from one that its digits give exactly.
-    """
+    """Two different numbers for a message; where digits agree, one by its difference from one that is exact in them."""
     first, second = shown(a), shown(b)
     if first != second:
         return first, second
@@ -2671,11 +2671,11 @@ def report(header: Terms, proved: Terms, digest: str) -> list[str]:
     if claims.get("kind") == "shares":
         return [*lines, *report_of_shares(claims, proved), f"  sha256 {digest}"]
     if "loss" in proved:
-        lines.append(f"  {CRITERIA[claims['criterion']]} with the remap in the file = {shown(proved['loss'])}")
-        lines += [f"  for every secret the limit {shown(limit['level'])} is kept" for limit in claims["ceilings"]]
+        lines.append(f"  {CRITERIA[claims['criterion']]} with the remap in the file = {shown(proved['loss'], 1)}")
+        lines += [f"  for every secret the limit {shown(limit['level'], 1)} is kept" for limit in claims["ceilings"]]
     if "bound" in proved:
         kept = ", keeping the limits," if claims["ceilings"] else ""
-        lines.append(f"  no mechanism with this promise{kept} has less than {shown(proved['bound'])}")
+        lines.append(f"  no mechanism with this promise{kept} has less than {shown(proved['bound'], -1)}")
     return [*lines, f"  sha256 {digest}"]
 
 
@@ -2700,10 +2700,10 @@ def report_of_shares(claims: Terms, proved: Terms) -> list[str]:
     what = named(claims["workload_name"]) if claims["workload_name"] else "the workload"
     lines = [
         f"  unbiased estimates of {what} from N answers have at {where}",
-        f"  a total variance of at most {shown(proved['loss'])} / N",
+        f"  a total variance of at most {shown(proved['loss'], 1)} / N",
     ]
     if "bound" in proved:
-        lines.append(f"  no mechanism with this promise has less than {shown(proved['bound'])} / N")
+        lines.append(f"  no mechanism with this promise has less than {shown(proved['bound'], -1)} / N")
     return lines
 
 
@@ -2727,16 +2727,16 @@ def report_of_box(header: Terms, proved: Terms) -> list[str]:
             f"noise that is the same everywhere, {offsets} offsets, moved into the box"
         )
         lines[3] = f"  {proved['comparisons']} gradients of the one column of all outputs compared in integers"
-    if frame is not None:
-        lines += ground_of(frame, box["sides"])
+    lines += [] if frame is None else ground_of(frame, box["sides"])
     if rate != epsilon:
         enough = "which is less" if frame is None else "on the map, which is enough"
         lines.append(f"  what was checked is epsilon = {shown(rate)}, {enough}")
     where = "" if frame is None else " on the map"
     if "loss" in proved:
-        lines.append(f"  the expected distance of outputs from the points is at most {shown(proved['loss'])}{where}")
+        lines.append(f"  the expected distance of outputs from the points is at most {shown(proved['loss'], 1)}{where}")
     if "bound" in proved:
-        lines.append(f"  no mechanism on the box, with whatever outputs, has less than {shown(proved['bound'])}{where}")
+        least = shown(proved["bound"], -1)
+        lines.append(f"  no mechanism on the box, with whatever outputs, has less than {least}{where}")
     return lines
 
 
