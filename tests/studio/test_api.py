@@ -165,7 +165,7 @@ def test_an_audit_finds_what_rounding_breaks(studio: Studio) -> None:
 
 
 def test_numbers_that_differ_are_shown_differently(studio: Studio) -> None:
-    digits = "\n".join(",".join(f"{float(Fraction(v)):.17g}" for v in row.split(",")) for row in GEOMETRIC.split("\n"))
+    digits = "\n".join(",".join(f"{float(Fraction(v)):.16g}" for v in row.split(",")) for row in GEOMETRIC.split("\n"))
     found = studio.ask("audit", spec=LINE, matrix=digits, name="m.csv")
     assert found["nearest"] and found["needed"] not in found["verdict"]["question"]
     irrational = {**LINE, "privacy": {"epsilon": "1"}}

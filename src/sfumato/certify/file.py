@@ -28,7 +28,7 @@ from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism, SharesCla
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidFile, InvalidInput, expect
 from sfumato.files import Kind, write_whole
-from sfumato.losses.loss import Loss
+from sfumato.losses.loss import Loss, read_later
 from sfumato.measures.shares import named_again
 from sfumato.numbers import Array, nearest_float, object_array
 from sfumato.privacy.events import EventPromise
@@ -292,7 +292,7 @@ def _event_dual(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[Arr
 
 
 def _loss(section: bytes, unit: Fraction, actions: tuple[Any, ...], space: FiniteSpace, name: str = "") -> Loss:
-    return Loss.read_later(actions, space, partial(_losses, section, unit, len(space)), name)
+    return read_later(actions, space, partial(_losses, section, unit, len(space)), name)
 
 
 def _losses(section: bytes, unit: Fraction, n: int) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,18 +44,6 @@ class _Stake(Tabular):
             raise InvalidLoss(f"the {self.kind} of {shown(actions[w])} at {shown(secrets[x])} is not finite")
         name = text(name, f"the name of a {self.kind}")
         vars(self).update(actions=actions, secrets=secrets, matrix=matrix, name=name)
-
-    @classmethod
-    def read_later(cls, actions: Any, secrets: Any, read: Callable[[], Array], name: str) -> Self:
-        """One whose numbers are read when somebody asks for them first, by a function that is right about them.
-
-        Millions of fractions take minutes, and who loads a mechanism to draw from it needs none.
-        """
-        self = cls.__new__(cls)
-        vars(self).update(
-            actions=label_tuple(actions, "the actions"), secrets=secrets_of(secrets), name=name, read=read
-        )
-        return self
 
     @cached_property
     def matrix(self) -> Array:
@@ -129,6 +117,16 @@ class Gain(_Stake):
 def as_loss(value: Any, what: str = "a loss") -> Loss:
     """The loss; an error for anything else."""
     return expect(value, Loss, what, "Loss(actions, space, matrix) or losses.* make one")
+
+
+def read_later(actions: Any, secrets: Any, read: Callable[[], Array], name: str) -> Loss:
+    """A loss whose numbers are read when somebody asks for them first, by a function that is right about them.
+
+    Millions of fractions take minutes, and who loads a mechanism to draw from it needs none.
+    """
+    loss = Loss.__new__(Loss)
+    vars(loss).update(actions=label_tuple(actions, "the actions"), secrets=secrets_of(secrets), name=name, read=read)
+    return loss
 
 
 def add(first: Loss, second: Loss) -> Loss:
