@@ -23,7 +23,7 @@ def tight_table(seed: int) -> tuple[Case, bool]:
 
     Examples
     --------
-    >>> case, true = tight_table(3)
+    >>> case, true = tight_table(6)
     >>> len(case.weights), true
     (2, False)
     """

@@ -495,7 +495,7 @@ def shown(number: Fraction | int, side: int = 0) -> str:
         return str(number)
     try:
         value = float(number)
-        while side and side * (Fraction(f"{value:.17g}") - number) < 0:
+        while side and value and side * (Fraction(f"{value:.17g}") - number) < 0:
             value = math.nextafter(value, side * math.inf)
         if value:
             return f"{value:.17g}"
