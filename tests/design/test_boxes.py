@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import sfumato as sf
+from effort import a_few
 from sfumato import watch
 from sfumato.design.boxes import optimal
 from sfumato.design.boxes.bound import FiniteProblem, bends, box_bound, classes_bound, prices, splits_of
@@ -151,7 +152,7 @@ def test_outputs_are_told_as_they_were_given() -> None:
     assert set(design.mechanism.outputs) == {Fraction(1, 3), Fraction(7, 10), 1, Fraction(1, 7)}
 
 
-@pytest.mark.parametrize("epsilon", [10**6, 10**30])
+@pytest.mark.parametrize("epsilon", a_few([10**6, 10**30], 1))
 def test_few_outputs_in_a_box_that_is_large_beside_them(epsilon: int) -> None:
     """No lattice in step with 1/ε fits, and a coarse one does far better than to tell nothing."""
     box = sf.box((1,), step="1/4")
@@ -301,7 +302,7 @@ def test_an_interval_too_large_for_a_table_may_have_a_time_limit() -> None:
     assert float(design.loss) * 300 < 1.002 and design.gap < 0.01 and not design.stopped
 
 
-@pytest.mark.parametrize(("epsilon", "seconds"), [(20, 0.0), (20, 0.05), (10**5, 0.0)])
+@pytest.mark.parametrize(("epsilon", "seconds"), a_few([(20, 0.05), (20, 0.0), (10**5, 0.0)], 2))
 @pytest.mark.parametrize("sides", [(10,), (10, 10), (10, 10, 10)])
 def test_nothing_is_worse_than_silence_however_short_the_time(
     sides: tuple[int, ...], epsilon: int, seconds: float
@@ -333,7 +334,7 @@ def test_people_close_together_in_a_large_box_are_not_served_by_noise() -> None:
     assert float(design.loss) <= optimal.silent_loss(*question, None) * 1.0001 < 1
 
 
-@pytest.mark.parametrize("epsilon", [10**9, 10**20])
+@pytest.mark.parametrize("epsilon", a_few([10**9, 10**20], 1))
 def test_a_box_too_large_for_a_bound_is_said_to_be(epsilon: int) -> None:
     design = sf.design(*asked(sf.box((1, 1), step="1/4"), epsilon=epsilon), outputs=[(0.25, 0.25), (0.75, 0.75)])
     assert not design.bound and "without a bound: the smallest finite problem for one has" in design.method

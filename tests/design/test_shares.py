@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from effort import a_few
 from sfumato.design.shares import SharesLost, lost_shares
 from sfumato.design.shares.columns import ByPrograms, HighAndLow, Listed, UpAndDown, source_of
 from sfumato.design.shares.descent import descended
@@ -95,7 +96,7 @@ def test_a_relaxation_is_below_what_is_best(space: sf.FiniteSpace, epsilon: str)
     assert 0.6 * listed.loss < bound <= listed.loss
 
 
-@pytest.mark.parametrize("epsilon", ["1/10000", "1/10", "50", "1000"])
+@pytest.mark.parametrize("epsilon", a_few(["1/10", "50", "1/10000", "1000"], 2))
 @pytest.mark.parametrize(
     "space", [sf.line(20), sf.discrete(17), sf.points(_APART.tolist()), sf.points(_TWO_TOWNS)], ids=str
 )

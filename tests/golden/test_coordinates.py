@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array, kron
 
 import sfumato as sf
+from effort import a_few
 from sfumato.lp.cone.blocks import BlockProgram
 from sfumato.lp.cone.general import solve_blocks
 from sfumato.numbers import Floats
@@ -78,7 +79,7 @@ def test_planar_laplace_noise_loses_more() -> None:
     assert square_loss(8, 8, 8, 2, 1) < 0.82 * 2 / 8
 
 
-@pytest.mark.parametrize(("size", "reached"), [(8, 0.1939), (4, 0.2860)])
+@pytest.mark.parametrize(("size", "reached"), a_few([(4, 0.2860), (8, 0.1939)], 1))
 def test_designs_on_a_square_are_as_good_as_fine_lattices(size: int, reached: float) -> None:
     """Within what the design says of itself: lattices of 24² cells and 13² outputs reach these losses."""
     square = box((1, 1), step="1/8")

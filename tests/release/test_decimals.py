@@ -14,9 +14,7 @@ from sfumato.release.places import Position
 from sfumato.release.streams import release_file
 
 TOWN = sf.box((4, 4), step=1, unit="km")
-HIDE = sf.design(
-    sf.Prior.uniform(TOWN), sf.losses.distance(TOWN), sf.PrivacyType(TOWN, epsilon="3/2"), tolerance=0.5
-).mechanism
+HIDE = sf.mechanisms.noise_on_box(sf.Prior.uniform(TOWN), sf.losses.distance(TOWN), sf.PrivacyType(TOWN, epsilon="3/2"))
 XY = Position("x", "y")
 
 
