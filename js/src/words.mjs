@@ -18,11 +18,12 @@ function amountText({ promise, unit }) {
 }
 
 /** How far apart the secrets are, and for how many pairs that is so far that next to nothing is left of the promise. */
-function distancesInWords({ metric: { form, unit }, span, unit: name }, { loose, pairs }) {
+function distancesInWords({ metric: { form, source, unit }, span, unit: name }, { loose, pairs }) {
   if (!span) return [];
   const [low, high] = span.map((v) => (form === "rational" ? unit.times(whole(v))
     : form === "root" ? Math.sqrt(Number(v)) * unit.about : v));
-  const found = [`Distances are ${low} to ${high}${name && ` ${quoted(name)}`}.`];
+  const what = source === "edges" ? "Edges, which add up," : "Distances";
+  const found = [`${what} are ${low} to ${high}${name && ` ${quoted(name)}`}.`];
   if (loose) found.push(`Of ${pairs} checked pairs ${loose} are so far apart that only zeros are ruled out.`);
   return found;
 }

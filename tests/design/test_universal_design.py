@@ -149,6 +149,6 @@ def test_a_type_has_the_mechanism_of_a_theorem_though_its_table_is_rounded(n: in
 def test_the_regret_of_no_mechanism_is_printed_below_that_of_the_one_found(alpha: str) -> None:
     privacy = sf.PrivacyType(sf.cycle(5), alpha=alpha)
     found = universal_design(losses.bin(privacy.space), privacy)
-    within = re.search(r"within (\S+) of their best", found.exists.reason)
+    within = re.search(r"nearer than (\S+) to the best", found.exists.reason)
     assert within is not None and found.upper is not None
     assert 0 < Fraction(within[1]) <= found.lower <= found.upper

@@ -113,7 +113,7 @@ class UniversalDesign:
         if self.lower > 0:
             count = 0 if self.certificate is None else len(self.certificate.priors)
             within = at_least(self.lower, 3)
-            return fails(f"no mechanism serves {count} priors within {within} of their best", self.certificate)
+            return fails(f"no mechanism comes nearer than {within} to the best for {count} priors", self.certificate)
         return undecided(f"the least regret is at most {_ends(0, self.upper)[1]}, and nothing above 0 was proved")
 
     def __repr__(self) -> str:

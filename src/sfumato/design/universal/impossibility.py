@@ -86,7 +86,7 @@ def _from_design(question: Question, design: UniversalDesign) -> Verdict:
 def _impossible(question: Question, certificate: RegretCertificate) -> Verdict:
     count, regret = len(certificate.priors), certificate.bound
     witness = Impossibility(certificate.priors, regret, certificate, *_theorem(question))
-    return holds(f"no mechanism serves {count} priors within {at_least(regret, 3)} of their best", witness)
+    return holds(f"no mechanism comes nearer than {at_least(regret, 3)} to the best for {count} priors", witness)
 
 
 def _candidates(question: Question) -> list[Prior]:
