@@ -22,7 +22,7 @@ function distancesInWords({ metric: { form, source, unit }, span, unit: name }, 
   if (!span) return [];
   const [low, high] = span.map((v) => (form === "rational" ? unit.times(whole(v))
     : form === "root" ? Math.sqrt(Number(v)) * unit.about : v));
-  const what = source === "edges" ? "Edges, which add up," : "Distances";
+  const what = source === "edges" ? "Distances along edges" : "Distances";
   const found = [`${what} are ${low} to ${high}${name && ` ${quoted(name)}`}.`];
   if (loose) found.push(`Of ${pairs} checked pairs ${loose} are so far apart that only zeros are ruled out.`);
   return found;

@@ -106,7 +106,7 @@ test("distances are told, and pairs about which next to nothing is promised", ()
     assert.match(words, /Distances are 1 to 2305843009213693951\./);
     assert.match(words, /Of 3 checked pairs 2 are so far apart that only zeros are ruled out\./);
   }
-  for (const words of told("edges")) assert.match(words, /Edges, which add up, are 1 to 1\./);
+  for (const words of told("edges")) assert.match(words, /Distances along edges are 1 to 1\./);
   for (const words of told("rows-root")) assert.match(words, /Distances are 1.414213562373095\d to/);
 });
 
