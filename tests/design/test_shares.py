@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def test_shares_at_any_epsilon_have_a_loss_and_a_bound(space: sf.FiniteSpace, ep
 
 def test_a_variance_beyond_floats_is_said() -> None:
     with pytest.raises(NotConverged, match="beyond floats: take a larger epsilon"):
-        best(sf.discrete(17), epsilon="1/1000000000", time_limit=5)
+        best(sf.discrete(17), epsilon=Fraction(1, 10**200), time_limit=1)
 
 
 def test_searched_columns_are_as_good_as_listed_ones() -> None:
@@ -258,6 +259,17 @@ def test_measures_stop_when_the_time_is_up() -> None:
     with pytest.raises(TimeIsUp):
         best_measure(rays, np.eye(2), np.array([0.5, 0.5]), 1e-9, Watch(0))
     assert best_measure(rays, np.eye(2), np.array([0.3, 0.9]), 1e-9, Watch()).masses == pytest.approx([0.5, 0.5])
+
+
+def test_what_is_designed_is_no_worse_than_what_is_known() -> None:
+    """Rays that are searched for a second are far from the best ones, and a mechanism with a name is not."""
+    privacy = sf.PrivacyType(sf.discrete(20), epsilon="0.7")
+    mean = sf.objectives.shares("mean")
+    compared = sf.compare_known(None, None, privacy, objective=mean, optimal=False)
+    made = sf.design(None, None, privacy, objective=mean, time_limit=1)
+    least = float(compared.rows[0].variance) * (1 + 1e-6)
+    assert float(made.loss) <= least and sf.verify(made.mechanism)
+    assert made.method in {row.name.replace("_", " ") for row in compared.rows if float(row.variance) <= least}
 
 
 def test_where_a_closed_form_is_best_it_is_what_is_designed() -> None:

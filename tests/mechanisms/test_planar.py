@@ -163,6 +163,12 @@ def test_strong_and_weak_noise() -> None:
     assert (np.diagonal(near.weights) > 0.999 * near.total).all()
 
 
+def test_places_too_far_apart_for_doubles_are_refused() -> None:
+    towns = sf.points([[1000 * (k // 2), k % 2] for k in range(4)])
+    with pytest.raises(sf.errors.NotSupported, match="a smaller epsilon"):
+        sf.mechanisms.planar_laplace(sf.PrivacyType(towns, epsilon=1000))
+
+
 def test_which_spaces() -> None:
     shuffled = sf.grid(3, 3).restrict(sf.grid(3, 3).labels[::-1])
     matrix = planar_laplace_masses(plane_of(shuffled), 1.0)

@@ -148,7 +148,7 @@ def measured(name: str, made: Any, privacy: PrivacyType, exactly: bool) -> dict[
     check_secrets(f"{name} and privacy type", privacy.space, made)
     mechanism, channel = made if isinstance(made, Mechanism) else None, _channel_of(made, exactly)
     epsilon = smallest_epsilon(channel, privacy.space) if mechanism is None else true_epsilon(mechanism)
-    kept = _promise_kept(made, privacy)
+    kept = promise_kept(made, privacy)
     return {"name": name, "channel": channel, "epsilon": epsilon, "proved": kept, "mechanism": mechanism}
 
 
@@ -162,7 +162,7 @@ def _channel_of(made: Any, exactly: bool) -> Channel:
     return Channel(made.secrets, table / table.sum(axis=1, keepdims=True), made.outputs)
 
 
-def _promise_kept(made: Any, privacy: PrivacyType) -> Verdict:
+def promise_kept(made: Any, privacy: PrivacyType) -> Verdict:
     """Whether the promise is kept: by a proof of it or of a stricter one, else decided now."""
     if isinstance(made, Mechanism) and made.privacy.space is privacy.space:
         same = (made.privacy.epsilon, made.privacy.alpha) == (privacy.epsilon, privacy.alpha)

@@ -39,7 +39,7 @@ from sfumato.numbers import (
 )
 from sfumato.verdict import Verdict, fails, holds, undecided
 
-_LARGEST_EXACT = 60  # Secrets for which an elimination in fractions takes a second or so.
+LARGEST_EXACT = 60  # Secrets for which an elimination in fractions takes a second or so.
 # A direction of W below this part of the largest is one that floats cannot tell from none.
 _SINGULAR = 1e-11
 
@@ -157,7 +157,7 @@ def share_variance(prior: Prior, channel: Channel | Any, what: Any = None) -> An
     prior, channel = as_prior(prior), as_channel(channel)
     check_secrets("prior and channel", prior, channel)
     asked = workload(what, channel.secrets)
-    exactly = prior.exact and channel.exact and is_exact(asked.matrix) and len(channel.secrets) <= _LARGEST_EXACT
+    exactly = prior.exact and channel.exact and is_exact(asked.matrix) and len(channel.secrets) <= LARGEST_EXACT
     if exactly:
         return _exactly(prior, channel, asked)
     return variance_beside_mean(prior.float_weights, floats(channel.matrix), floats(asked.matrix))
@@ -180,7 +180,7 @@ def recoverable(channel: Channel | Any, what: Any = None) -> Verdict:
     channel = as_channel(channel)
     asked = workload(what, channel.secrets)
     counted = f"{len(channel.outputs)} for {len(channel.secrets)} secrets"
-    if channel.exact and is_exact(asked.matrix) and len(channel.secrets) <= _LARGEST_EXACT:
+    if channel.exact and is_exact(asked.matrix) and len(channel.secrets) <= LARGEST_EXACT:
         lost = [v for v in _null(channel) if product(fractions(asked.matrix), v[:, None]).any()]
         if not lost:
             return holds("the rows of the channel determine them")

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, nextafter, pi, sqrt
+from math import ceil, isfinite, nextafter, pi, sqrt
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -173,6 +173,8 @@ def _on_places(privacy: PrivacyType, within: bool) -> Mechanism:
     for _ in range(_MOST_TRIES):
         matrix = planar_laplace_on_places(where, nominal)
         needed = needed_epsilon(matrix, space)
+        if not isfinite(needed):  # chances that no double holds: a smaller nominal ε would be 0
+            break
         if needed <= rate:
             found = matrix, nominal
             if not within or needed > _CLOSE * rate:

@@ -24,6 +24,7 @@ from sfumato.certify.repair import private_weights
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.comparison_candidates import promise_kept
 from sfumato.design.objectives import Objective, weighted
 from sfumato.design.result import Design
 from sfumato.design.shares.columns import Listed, RaySource, source_of
@@ -31,10 +32,10 @@ from sfumato.design.shares.descent import descended
 from sfumato.design.shares.measure import ALIKE
 from sfumato.design.shares.relaxation import relaxed_bound
 from sfumato.design.shares.search import Found, fewest, polished, searched
-from sfumato.errors import InvalidChannel, InvalidInput, NotConverged, NotSupported
+from sfumato.errors import Infeasible, InvalidChannel, InvalidInput, NotConverged, NotSupported, UndecidedError
 from sfumato.lp.cone.program import ColumnProgress
-from sfumato.measures.shares import Workload, information, variance_beside_mean, workload
-from sfumato.mechanisms.local import subset_selection
+from sfumato.measures.shares import LARGEST_EXACT, Workload, information, recoverable, variance_beside_mean, workload
+from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.numbers import Array, Floats, common_denominator, floats, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.threads import one_thread
@@ -139,9 +140,14 @@ class _Task:
         weights, total = self._weights(source, found)
         outputs = output_names(weights, self.privacy.space.labels)
         method = "interior over all rays" if source.complete else "interior over rays that were searched"
-        known = self._closed_form()
-        if known is not None and self._variance(known.weights, prior) <= self._variance(weights, prior) * (1 + _EQUAL):
-            weights, total, outputs, method = known.weights, known.total, known.outputs, "subset selection"
+        ours = self._value(weights, prior, priors) * (1 + _EQUAL)
+        for name in self._rivals(source):
+            known = self._known(name)
+            if known is None or not (value := self._value(known.weights, prior, priors)) < ours:
+                continue
+            if self._determined_by(known):
+                ours, method = value * (1 - _EQUAL), name.replace("_", " ")
+                weights, total, outputs = known.weights, known.total, known.outputs
         if isinstance(source, Listed):
             open_claim = SharesClaim(prior, self.wanted, Fraction(0), priors=priors, mixture=mixture)
             mechanism = self._proved(weights, total, outputs, open_claim, source, found)
@@ -150,7 +156,7 @@ class _Task:
             loss, bound = claim.value, claim.bound
         else:
             mechanism = prove(weights, self.privacy, outputs=outputs, provenance=_PROVENANCE)
-            loss, bound = self._in_floats(weights, total, prior, priors)
+            loss, bound = self._in_floats(weights, prior, priors)
         seconds = {"solve": solved, "certify": perf_counter() - started - solved, "total": self.watch.spent}
         stopped = not found.finished or (source.complete and loss - bound > self.tolerance * (loss or 1))
         return SharesDesign(
@@ -158,21 +164,42 @@ class _Task:
             stopped=stopped, prior=prior, workload=self.wanted,
         )  # fmt: skip
 
-    def _closed_form(self) -> Mechanism | None:
-        """Subset selection where all secrets are equally far apart: nothing is better for the uniform distribution."""
+    def _rivals(self, source: RaySource) -> tuple[str, ...]:
+        """Known mechanisms that may be as good as what was found: all of them, where rays were searched.
+
+        Where they are listed the best one was found, and is told by its name if it has one: where all secrets are
+        equally far apart, nothing is better for the uniform distribution than subset selection.
+        """
+        if not source.complete:
+            return tuple(MECHANISMS)
         table = self.privacy.space.distances.floats
         apart = table[~np.eye(len(table), dtype=bool)]
-        if apart.min() < apart.max():
-            return None
-        try:
-            return subset_selection(self.privacy)
-        except NotSupported:
-            return None
+        return ("subset_selection",) if apart.min() == apart.max() else ()
 
-    def _variance(self, weights: Array, prior: Prior) -> float:
-        """N times the total variance of estimates, in floats."""
-        table = weights.astype(np.float64)
-        return variance_beside_mean(prior.float_weights, table / table.sum(axis=1, keepdims=True), self.matrix)
+    def _known(self, name: str) -> Mechanism | None:
+        """A mechanism of that name that keeps the promise, if there is one."""
+        candidate = MECHANISMS[name]
+        try:
+            made = candidate(self.privacy) if candidate.applies(self.privacy).outcome == "holds" else None
+        except (NotSupported, Infeasible, UndecidedError):
+            return None
+        return made if isinstance(made, Mechanism) and promise_kept(made, self.privacy) else None
+
+    def _determined_by(self, known: Mechanism) -> bool:
+        """Whether estimates from a mechanism exist: all shares are seen in floats, or what is asked for is exactly.
+
+        Where some shares are lost, floats take what rounding to integers has lost for told.
+        """
+        if recoverable(known.channel.to_floats()).outcome == "holds":
+            return True
+        return len(known.secrets) <= LARGEST_EXACT and recoverable(known.channel, self.wanted).outcome == "holds"
+
+    def _value(self, weights: Array, prior: Prior, priors: tuple[Prior, ...]) -> float:
+        """N times the total variance of estimates, in floats; with priors, its worst value among their mixtures."""
+        likely, table = prior.float_weights, weights.astype(np.float64)
+        table /= table.sum(axis=1, keepdims=True)
+        value = variance_beside_mean(likely, table, self.matrix)
+        return max(_tangents(table, self.matrix, likely, priors)) if priors and np.isfinite(value) else value
 
     def announce(self, stage: str) -> None:
         """Tell what begins now."""
@@ -221,16 +248,12 @@ class _Task:
         """What the kernel computes of a claim."""
         return Fraction(function(*certificate(self.privacy, outputs, weights, total, claim).interpreted()))
 
-    def _in_floats(
-        self, weights: Array, total: int, prior: Prior, priors: tuple[Prior, ...]
-    ) -> tuple[Fraction, Fraction]:
+    def _in_floats(self, weights: Array, prior: Prior, priors: tuple[Prior, ...]) -> tuple[Fraction, Fraction]:
         """Value and bound where no list of rays decides; margins for rounding are taken."""
-        likely, table = prior.float_weights, weights.astype(np.float64) / total
+        likely = prior.float_weights
         mean = self.matrix @ likely
         squares = float(mean @ mean)
-        value = variance_beside_mean(likely, table, self.matrix)
-        if priors and np.isfinite(value):
-            value = max(_tangents(table, self.matrix, likely, priors))
+        value = self._value(weights, prior, priors)
         if not np.isfinite(value):
             raise NotConverged(ALIKE)
         bound = relaxed_bound(self.privacy, likely, self.matrix, self.watch)
