@@ -36,7 +36,6 @@ from scipy.spatial import cKDTree
 from scipy.special import gammainc, gammaincinv
 
 import sfumato as sf
-from entrances import solver_name
 from isolation import NoResult, isolated
 from timing import Table
 
@@ -111,9 +110,7 @@ def row(case: Case) -> tuple[Any, ...]:
     loss = sf.Loss(labels, space, space.distances.floats[list(chosen)], "distance")
     privacy = sf.PrivacyType(space, epsilon=log(2) / case.halving)
     start = perf_counter()
-    design = sf.design(
-        prior, loss, privacy, tolerance=case.tolerance, time_limit=case.time_limit, solver=solver_name(case.solver)
-    )
+    design = sf.design(prior, loss, privacy, tolerance=case.tolerance, time_limit=case.time_limit, solver=case.solver)
     seconds, peak = perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     laplace = sf.Channel(space, laplace_table(where, list(chosen), privacy.rate), labels)
     exponential = float_channel(sf.exponential(privacy, score=loss))

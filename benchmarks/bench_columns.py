@@ -26,8 +26,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
 from scipy.spatial import Delaunay
 
 import sfumato as sf
-from entrances import ColumnProgram, solve_columns
 from sfumato.lp import LinearProgram
+from sfumato.lp.cone.lanes import solve_columns
+from sfumato.lp.cone.program import ColumnProgram
 from timing import Table, measure
 
 SIDES = (7, 8, 10)

@@ -20,7 +20,6 @@ import numpy as np
 
 import sfumato as sf
 from bench_cities import medians
-from entrances import solver_name
 from timing import Table
 
 SEEN = 1_500  # secrets by which outputs are chosen
@@ -44,7 +43,7 @@ def main() -> None:
         privacy, loss = sf.PrivacyType(space, epsilon=log(2) / 3), sf.losses.distance(space)
         start = perf_counter()
         design = sf.design(
-            prior, loss, privacy, outputs=outputs, tolerance=given.tolerance, solver=solver_name(given.solver),
+            prior, loss, privacy, outputs=outputs, tolerance=given.tolerance, solver=given.solver,
             time_limit=given.seconds,
         )  # fmt: skip
         whole, peak = perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

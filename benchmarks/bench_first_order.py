@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from entrances import ColumnProgram, ColumnProgress, column_bound, solve_first_order
 from gpu_check import checked
+from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, column_bound
+from sfumato.lp.first_order import solve_first_order
 from timing import Table
 
 SMALL = ("uniform:10", "lumpy:10", "symmetric:20")

@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from entrances import ColumnProgram, ColumnProgress, column_bound, solve_batched
 from gpu_check import checked
+from sfumato.lp.cone.arrays import solve_batched
+from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, column_bound
 from timing import Table
 
 LARGE = ("uniform:10", "uniform:20", "uniform:30", "uniform:40", "lumpy:20", "manhattan:20", "manhattan:30",

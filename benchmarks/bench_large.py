@@ -21,7 +21,6 @@ import torch
 
 import sfumato as sf
 from bench_design import euclidean, lumpy, uniform
-from entrances import solver_name
 from timing import Table
 
 LARGE = ("manhattan:50:1e-4", "euclidean:40:1e-4", "manhattan:100:1e-3")
@@ -76,7 +75,7 @@ def designed(
     prior: sf.Prior, loss: sf.Loss, privacy: sf.PrivacyType, gap: float, solver: str, limit: float
 ) -> sf.Design:
     """One design."""
-    return sf.design(prior, loss, privacy, solver=solver_name(solver), tolerance=gap, time_limit=limit)
+    return sf.design(prior, loss, privacy, solver=solver, tolerance=gap, time_limit=limit)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
-from entrances import solver_name
 from isolation import NoResult, isolated
 from sfumato.errors import TooLarge
 from timing import Table
@@ -56,7 +55,7 @@ def timed(solver: str, kind: str, size: int, limit: float) -> tuple[Any, ...]:
     try:
         design = sf.design(
             *setting,
-            solver=solver_name(solver),
+            solver=solver,
             time_limit=limit,
             progress=lambda _: words or words.append(perf_counter() - begun),
         )
@@ -73,7 +72,7 @@ def warm(solver: str, kind: str) -> None:
     small = {"places": 30, "count": 150}.get(kind, 5)
     for size in (small, 2 * small if kind == "places" else small + 2):
         if solver != "exact":
-            sf.design(*question(kind, size), solver=solver_name(solver), time_limit=30)
+            sf.design(*question(kind, size), solver=solver, time_limit=30)
 
 
 def question(kind: str, size: int) -> tuple[sf.Prior, sf.Loss, sf.PrivacyType]:

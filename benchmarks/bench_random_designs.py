@@ -21,7 +21,6 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from entrances import solver_name
 from timing import Table
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
@@ -70,8 +69,8 @@ def outcome(question: tuple[int, int]) -> Outcome:
     turn = question[1] // len(KINDS)
     solvers = (
         "auto",
-        solver_name("interior"),
-        *(["highs", solver_name("column-generation")] if turn % 10 == 0 else []),
+        "interior",
+        *(["highs", "column-generation"] if turn % 10 == 0 else []),
     )
     designs = checked(problem, solvers, TOLERANCE, irrational=turn % 3 == 0)
     return Outcome(problem.kind, question[1], tuple(designs), process_time() - start)

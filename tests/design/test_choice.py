@@ -12,7 +12,7 @@ from sfumato.design import choice
 from sfumato.design.choice import accepting, choose, quick_try, successor, with_less_memory
 from sfumato.design.objectives import as_objective
 from sfumato.design.problem import Problem, problem
-from sfumato.design.solvers import OLD_NAMES, SOLVERS, registry, solver_name
+from sfumato.design.solvers import SOLVERS, registry, solver_name
 from sfumato.errors import NotSupported
 
 
@@ -60,18 +60,12 @@ def test_who_accepts_what_is_asked_of_the_records(kind: str) -> None:
 
 def test_every_record_stands_under_its_name() -> None:
     assert all(solver.name == name and solver.summary for name, solver in SOLVERS.items())
-    assert set(OLD_NAMES.values()) <= set(SOLVERS) and not set(OLD_NAMES) & set(SOLVERS)
 
 
-def test_old_names_are_understood_and_not_shown() -> None:
-    line = sf.line(3)
-    privacy = sf.PrivacyType(line, alpha="1/2")
-    for old, new in OLD_NAMES.items():
-        assert solver_name(old) == new
-        assert sf.design(sf.Prior.uniform(line), sf.losses.absolute(line), privacy, solver=old).gap <= 1e-4
-    with pytest.raises(NotSupported, match=r"solver 'simplex'; supported: auto, exact") as error:
+def test_a_solver_is_asked_for_by_its_name() -> None:
+    assert solver_name("interior") == "interior"
+    with pytest.raises(NotSupported, match=r"solver 'simplex'; supported: auto, exact"):
         solver_name("simplex")
-    assert not set(OLD_NAMES) & set(error.value.supported)
 
 
 def test_who_helps() -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -98,3 +98,24 @@ def test_a_list_of_public_names_stands_where_a_room_is_entered() -> None:
     listing = {path for path in source.rglob("*.py") if path.name != "__init__.py" and lists_names(path)}
     names = {".".join(path.relative_to(source).with_suffix("").parts) for path in listing}
     assert names - starred - rooms == set()
+
+
+def second_names() -> list[str]:
+    """Classes and functions of ours that a module calls by another name as well."""
+    found = []
+    for path in sorted((ROOT / "src" / "sfumato").rglob("*.py")):
+        values = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)]
+        renaming = [node for node in values if isinstance(node.value, ast.Name | ast.Attribute)]
+        if not renaming:
+            continue
+        module = importlib.import_module(".".join(path.relative_to(ROOT / "src").with_suffix("").parts))
+        for node in renaming:
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            given = [getattr(module, name) for name in names]
+            if any(isinstance(one, type | FunctionType) and one.__module__.startswith("sfumato") for one in given):
+                found.append(f"{path.name}: {ast.unparse(node)}")
+    return found
+
+
+def test_no_class_or_function_has_a_second_name() -> None:
+    assert second_names() == []

@@ -36,7 +36,4 @@ __all__ = [
 ]
 __all__ += calibration.__all__ + universal.__all__
 
-Ground = universal.OptimalityGround
-"""The earlier name, for one more version."""
-
 callable_room(__name__)

@@ -43,6 +43,3 @@ __all__ = [
     "theorem_34",
 ]
 __all__ += compatible.__all__ + curves.__all__ + families.__all__ + positive.__all__
-
-TradeOff = curves.TradeOffGrid
-"""The earlier name, for one more version."""

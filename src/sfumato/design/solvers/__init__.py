@@ -2,7 +2,7 @@
 
 from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.solvers.interior import Trail
-from sfumato.design.solvers.registry import OLD_NAMES, SOLVERS, Solver, solver_name
+from sfumato.design.solvers.registry import SOLVERS, Solver, solver_name
 from sfumato.lp.cone.arrays_backend import gpu_is_there
 
-__all__ = ["OLD_NAMES", "SOLVERS", "Answer", "Multipliers", "Solver", "Trail", "gpu_is_there", "solver_name"]
+__all__ = ["SOLVERS", "Answer", "Multipliers", "Solver", "Trail", "gpu_is_there", "solver_name"]

@@ -137,22 +137,13 @@ _RECORDS = (
 SOLVERS: dict[str, Solver] = {record.name: record for record in _RECORDS}
 """Every solver by name."""
 
-OLD_NAMES = {
-    "blocks": "interior",
-    "batched": "interior-gpu",
-    "peaks": "interior-near",
-    "columns": "column-generation",
-}
-"""What solvers were called earlier: understood for one more version wherever a solver is named, and shown nowhere."""
-
 
 def solver_name(given: str) -> str:
     """The name of a solver, or ``"auto"``.
 
     Examples
     --------
-    >>> solver_name("interior"), solver_name("blocks")
-    ('interior', 'interior')
+    >>> solver_name("interior")
+    'interior'
     """
-    name = OLD_NAMES.get(given, given) if isinstance(given, str) else given
-    return str(one_of(name, ("auto", *SOLVERS), "solver"))
+    return str(one_of(given, ("auto", *SOLVERS), "solver"))

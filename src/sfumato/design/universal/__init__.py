@@ -28,6 +28,3 @@ __all__ = [
     "worst_case_regret",
 ]
 __all__ += answers.__all__
-
-Ground, Certificate = OptimalityGround, answers.RegretCertificate
-"""The earlier names, for one more version."""
