@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidInput, NotSupported, in_one_line, shown
 
 MOST_ITEMS = 10_000_000
 """Labels, rows or numbers in one argument: a space of a million cells has as many labels, and memory holds ten times
@@ -180,7 +180,7 @@ def index_array(values: Any, count: int, what: str) -> NDArray[np.int64]:
 
 def quoted(path: Path) -> str:
     """A path as a message has it: as it was given, cut in the middle where it is long, in one line."""
-    name = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(path))
+    name = in_one_line(path)
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME // 2]}…{name[-_LONGEST_NAME // 2 :]}"
 
 

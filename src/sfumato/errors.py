@@ -40,6 +40,7 @@ from inspect import isroutine
 from numbers import Number
 from reprlib import Repr
 from typing import Any, TypeVar
+from unicodedata import category
 
 T = TypeVar("T")
 
@@ -383,6 +384,19 @@ def shown(value: Any) -> str:
     ("'a'", '1/2', 'an integer of 400 digits', 'the function print', 'a value of type object')
     """
     return _SHOWN.repr(value)
+
+
+def in_one_line(text: Any) -> str:
+    r"""A name or a message without what would begin another line, or tell a terminal something: that is spelled out.
+
+    Examples
+    --------
+    >>> in_one_line("a" + chr(10) + "PROVED"), in_one_line("50\u00a0%")
+    ('a\\nPROVED', '50\xa0%')
+    """
+    return "".join(
+        c if c.isprintable() or category(c) == "Zs" else c.encode("unicode_escape").decode() for c in str(text)
+    )
 
 
 def short(number: Any) -> str:

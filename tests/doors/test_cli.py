@@ -45,6 +45,24 @@ def test_names_of_files_write_no_line_of_the_report(file: Path, tmp_path: Path) 
         assert "\\nPROVED\\x1b[2J.sfm" in text and "\nPROVED" not in text and "\x1b" not in text
 
 
+@pytest.mark.parametrize("command", ["report", "page", "release", "design", "known", "universal", "audit", "ledger"])
+def test_names_of_files_write_no_line_of_any_command(command: str, file: Path, tmp_path: Path) -> None:
+    """Neither where all is well nor where something is wrong."""
+    named = {ending: tmp_path / f"a\nPROVED\x1b[2J.{ending}" for ending in ("sfm", "csv", "toml", "html", "db")}
+    named["csv"].write_text("home\n0\n1\n")
+    named["toml"].write_text('[space]\nkind = "line"\nn = 2\n[privacy]\nalpha = "1/2"\n')
+    out = tmp_path / "b\nPROVED\x1b[2J.csv"
+    sfm, html, csv, toml, db = (str(named[ending]) for ending in ("sfm", "html", "csv", "toml", "db"))
+    given = {
+        "report": (str(file), "-o", html), "page": (str(file), "-o", html), "audit": (csv,), "ledger": ("show", db),
+        "release": (str(file), csv, str(out), "--column", "home"), "design": (toml, "-o", sfm),
+        "known": ("geometric", toml, "-o", sfm), "universal": (toml, "-o", sfm),
+    }[command]  # fmt: skip
+    for shown in (sfumato(command, *given), sfumato(command, *given)):  # the second finds its file there
+        text = shown.stdout + shown.stderr
+        assert "\\nPROVED\\x1b[2J." in text and "\nPROVED" not in text and "\x1b" not in text
+
+
 def test_verify_accepts_and_reports(file: Path) -> None:
     shown = in_a_shell("verify", str(file))
     assert shown.returncode == 0

@@ -25,7 +25,7 @@ from sfumato.cli.options import (
     space_from_text,
 )
 from sfumato.cli.progress import line, until_asked
-from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.errors import InvalidInput, NotSupported, counted, in_one_line
 from sfumato.files import place_for, refuse_endless
 from sfumato.losses import Loss
 from sfumato.numbers import as_written, at_least, at_most, float_above, float_below, told_apart
@@ -236,7 +236,7 @@ def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[st
     """An audit for people to read."""
     (n, m), tight, unit = result.channel.shape, result.tightest, per(result.space)
     kind = "exact numbers" if result.box is None else f"numbers known to {at_most(result.box.error)}"
-    lines = [f"matrix   {file}: {counted(n, 'secret')}, {counted(m, 'output')}, {kind}"]
+    lines = [f"matrix   {in_one_line(file)}: {counted(n, 'secret')}, {counted(m, 'output')}, {kind}"]
     lines += [f"         {words}" for words in origin.named]
     if origin.divided:
         lines.append(f"         rows were divided by their sums, which miss 1 by up to {at_most(origin.divided, 3)}")

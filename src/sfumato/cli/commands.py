@@ -17,7 +17,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from sfumato.errors import BudgetExceeded, Wording, speaking
+from sfumato.errors import BudgetExceeded, Wording, in_one_line, speaking
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Command(_PlainFlags, TyperCommand):
             with speaking(shell_wording(self.params)), around(quiet=bool(ctx.params.get("as_json"))):
                 return super().invoke(ctx)
         except BudgetExceeded as error:  # which is no mistake: the ledger says no
-            typer.echo(f"sfumato: {error}", err=True)
+            typer.echo(f"sfumato: {in_one_line(error)}", err=True)
             raise typer.Exit(3) from None
 
 

@@ -23,7 +23,7 @@ from sfumato.channels import Prior
 from sfumato.cli.options import table_kind, write_csv
 from sfumato.cli.progress import standing
 from sfumato.design import design
-from sfumato.errors import PrivacyViolation
+from sfumato.errors import PrivacyViolation, in_one_line
 from sfumato.files import DRAWN, Kind, place_for, write_whole
 from sfumato.hide import Hidden, hide
 from sfumato.losses import distance as distance_of
@@ -77,7 +77,7 @@ class Story:
         if bare.returncode:
             raise PrivacyViolation(f"the bare kernel ended with status {bare.returncode}: {bare.stderr.strip()}")
         self.record |= {"file": str(file), "sha256": digest, "kernel_exit_status": bare.returncode}
-        yield f"Wrote {file}. A bare Python without packages says of it:"
+        yield f"Wrote {in_one_line(file)}. A bare Python without packages says of it:"
         yield "\n".join(f"  {words}" for words in bare.stdout.strip().splitlines())
 
 

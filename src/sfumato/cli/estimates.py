@@ -16,7 +16,7 @@ from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.channels import Prior
 from sfumato.cli.options import AsJson, Level, Overwrite, Simultaneous, answer, of_option
 from sfumato.cli.progress import line
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, in_one_line
 from sfumato.files import DRAWN, place_for
 from sfumato.labels import text_of
 from sfumato.numbers import floats
@@ -253,7 +253,7 @@ def _closing(
         lines.append("numbers  weights have decimal commas")
     if counts.dropped:
         lines.append(f"dropped  {counts.dropped:,} of {counts.rows:,} rows: missing, or no output of the mechanism")
-    return [*lines, *([] if place is None else [f"figure   {place}"])]
+    return [*lines, *([] if place is None else [f"figure   {in_one_line(place)}"])]
 
 
 def _record(

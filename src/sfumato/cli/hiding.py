@@ -14,6 +14,7 @@ from sfumato.certify.noise import BoxNoise
 from sfumato.cli.ledgers import opened
 from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, promise_record
 from sfumato.cli.progress import Interruption, line, until_asked
+from sfumato.errors import in_one_line
 from sfumato.hide.choice import named
 from sfumato.hide.hidden import Hidden
 from sfumato.hide.hiding import hide as hidden_points
@@ -225,12 +226,13 @@ def _summary(done: Hidden) -> list[str]:
         least = "how near that is to the best was not found out in time"
     elif best.loss == best.bound:
         least = "no mechanism with this promise does better"
+    written, *beside = (in_one_line(file) for file in (done.files[0], *(file.name for file in done.files[1:])))
+    proved, repeated = in_one_line(done.files[1]), in_one_line(done.files[3])
     return [
         *done.promises,
         f"Expected distance{_between(done)}: {at_most(best.loss, 4)} {unit}; {least}.",
-        f"Wrote {known.rows - known.dropped:,} rows to {done.files[0]}, and beside it "
-        f"{', '.join(file.name for file in done.files[1:])}.",
+        f"Wrote {known.rows - known.dropped:,} rows to {written}, and beside it {', '.join(beside)}.",
         *([DECIMAL_COMMAS] if done.decimal == "," else []),
         *done.beside,
-        f"`sfumato verify {done.files[1]}` proves it again; `sfumato hide --spec {done.files[3]} …` repeats it.",
+        f"`sfumato verify {proved}` proves it again; `sfumato hide --spec {repeated} …` repeats it.",
     ]

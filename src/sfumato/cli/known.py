@@ -32,7 +32,7 @@ from sfumato.design.comparison import compare_known as known_mechanisms
 from sfumato.design.comparison_candidates import OPTIMAL
 from sfumato.design.known import NOISE, as_name
 from sfumato.design.objectives import Objective
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, in_one_line
 from sfumato.files import DRAWN, place_for
 from sfumato.losses import default
 from sfumato.measures import capacity
@@ -152,7 +152,7 @@ def _tell(comparison: Comparison | SharesComparison, asked: dict[str, Any], figu
     named = {"workload": comparison.workload.name} if isinstance(comparison, SharesComparison) else {}
     names = [name for name in comparison.left_out if name != OPTIMAL]
     others = [f"not for this promise: {', '.join(names)}"] if names else []
-    drawn = [] if figure is None else [f"Drawn: {figure}"]
+    drawn = [] if figure is None else [f"Drawn: {in_one_line(figure)}"]
     records = (asked | named | record for record in comparison.records())
     answers(records, [str(comparison), *others, *drawn], as_json)
     if as_json and OPTIMAL in comparison.left_out:

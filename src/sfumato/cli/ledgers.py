@@ -11,7 +11,7 @@ import typer
 
 from sfumato.cli.commands import Command, Group
 from sfumato.cli.options import AsJson, answer, answers, promise_from_texts
-from sfumato.errors import InvalidInput, few, shown
+from sfumato.errors import InvalidInput, few, in_one_line, shown
 from sfumato.numbers import at_least, at_most, float_above
 from sfumato.release.ledger import Ledger
 from sfumato.release.ledger_values import BudgetLimit, Entry, SpentPart
@@ -79,7 +79,7 @@ def opened(ledger: Path, dataset: str | None = None) -> Ledger:
     account = Ledger(ledger, create=False)
     known = account.datasets()
     if dataset is not None and known and dataset not in known:
-        typer.echo(f"sfumato: {shown(dataset)} is new in {ledger}, which has {few(list(known))}", err=True)
+        typer.echo(f"sfumato: {shown(dataset)} is new in {in_one_line(ledger)}, which has {few(list(known))}", err=True)
     return account
 
 

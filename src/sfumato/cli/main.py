@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.commands import LazyGroup
-from sfumato.errors import PrivacyViolation, SfumatoError, TooLarge
+from sfumato.errors import PrivacyViolation, SfumatoError, TooLarge, in_one_line
 from sfumato.version import __version__
 
 app = typer.Typer(
@@ -54,7 +54,7 @@ def run() -> None:
 
 
 def _fail(error: Exception, status: int) -> None:
-    typer.echo(f"sfumato: {_said(error)}", err=True)
+    typer.echo(f"sfumato: {in_one_line(_said(error))}", err=True)
     sys.exit(status)
 
 

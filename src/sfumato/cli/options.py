@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.channels import Prior
-from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidInput, NotSupported, in_one_line, shown
 from sfumato.files import DRAWN, Kind, place_for, write_whole
 from sfumato.losses import LOSSES, Loss
 from sfumato.privacy import PrivacyType
@@ -166,7 +166,8 @@ def page_beside(mechanism: Path, output: Path | None, overwrite: bool) -> Path:
 
 def saved(place: Path, digest: str) -> str:
     """The line on a mechanism that was written."""
-    return f"file     {place}, sha256 {digest[:16]}…; `sfumato verify {place}` proves it again"
+    name = in_one_line(place)
+    return f"file     {name}, sha256 {digest[:16]}…; `sfumato verify {name}` proves it again"
 
 
 def of_option(option: str, parse: Callable[..., Any], *given: Any) -> Any:

@@ -8,6 +8,7 @@ import typer
 
 from sfumato.cli.options import AsJson, MechanismFile, Overwrite, PageFile, Title, answer, page_beside
 from sfumato.client.page import Burden, write_page
+from sfumato.errors import in_one_line
 
 
 def page(
@@ -29,4 +30,4 @@ def page(
 
     written = write_page(mechanism, target, title=title, overwrite=overwrite, large=large, tell=tell)
     record = {"file": str(written), "bytes": told[0].size, "seconds": told[0].seconds}
-    answer(record, [f"{written}: {told[0].size} bytes, opens without a network"], as_json)
+    answer(record, [f"{in_one_line(written)}: {told[0].size} bytes, opens without a network"], as_json)

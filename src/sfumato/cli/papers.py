@@ -14,7 +14,7 @@ from rich.table import Table
 
 from sfumato.cli.options import AsJson, FigureFile, Overwrite, answer
 from sfumato.cli.progress import line
-from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.errors import InvalidInput, NotSupported, counted, in_one_line
 from sfumato.files import DRAWN, place_for, write_whole
 from sfumato.papers import PAPERS
 from sfumato.papers.page import compared, laid_out, recomputed
@@ -56,7 +56,7 @@ def paper(
     for note in table.notes:
         typer.echo(f"  Note: {note}")
     if figure is not None:
-        typer.echo(f"  Drawn: {figure}")
+        typer.echo(f"  Drawn: {in_one_line(figure)}")
 
 
 def _every_paper(target: Path, key: str | None, overwrite: bool, as_json: bool) -> None:
@@ -75,7 +75,7 @@ def _every_paper(target: Path, key: str | None, overwrite: bool, as_json: bool) 
     record = {"file": str(target), "items": len(keys), "printed": printed, "different": wrong, "differ": where}
     inside = f" (in {', '.join(where)})" if where else ""
     verdict = f"{wrong} of {counted(printed, 'printed number')} {'differs' if wrong == 1 else 'differ'}{inside}"
-    answer(record, [f"{counted(len(keys), 'item')}: {target}", verdict], as_json)
+    answer(record, [f"{counted(len(keys), 'item')}: {in_one_line(target)}", verdict], as_json)
 
 
 def _print_table(rows: tuple[dict[str, Any], ...]) -> None:

@@ -28,7 +28,7 @@ from sfumato.cli.options import (
 from sfumato.cli.progress import line
 from sfumato.design import design as best_of
 from sfumato.design.shares import SharesLost
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, in_one_line
 from sfumato.files import DRAWN, place_for, read_text
 from sfumato.labels import text_of
 from sfumato.mechanisms import MECHANISMS
@@ -216,7 +216,7 @@ def _lines(
             for epsilon, made in zip(curve.epsilons, curve.plans, strict=True)
         ]
         lines += ["", *aligned([("ε", "respondents", "times"), *each])]
-    return [*lines, *([] if place is None else ["", f"figure   {place}"])]
+    return [*lines, *([] if place is None else ["", f"figure   {in_one_line(place)}"])]
 
 
 def _record(

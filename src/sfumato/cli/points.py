@@ -13,6 +13,7 @@ from sfumato.cli.options import AsJson, Overwrite, SpecFile, answers, rate_from_
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve
 from sfumato.design import curve as least_losses
+from sfumato.errors import in_one_line
 from sfumato.files import DRAWN, place_for
 from sfumato.numbers import at_least, at_most
 from sfumato.report.curve import curve_figure
@@ -47,7 +48,7 @@ def curve(
         _write_points(points, place, overwrite)
     each = zip(points.epsilons, points.designs, strict=True)
     records = ({"epsilon": float(value), **design_record(best, question)} for value, best in each)
-    wrote = [] if place is None else [f"Wrote {place}"]
+    wrote = [] if place is None else [f"Wrote {in_one_line(place)}"]
     answers(records, [*_listed(points, question.space.unit), f"loss: {stake(question)}", *wrote], as_json)
 
 

@@ -13,7 +13,7 @@ from sfumato.certify.noise import BoxNoise
 from sfumato.cli.ledgers import opened
 from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, promise_record
 from sfumato.cli.progress import line
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, in_one_line
 from sfumato.numbers import at_most
 from sfumato.privacy.events import EventPromise
 from sfumato.release.keys import release_key as create_key
@@ -130,7 +130,7 @@ def release_key(
 ) -> None:
     """Create a key for `sfumato release --key-file`, readable by its owner only."""
     place = create_key(file)
-    answer({"file": str(place)}, [f"Wrote {place}. Keep it: who has it can undo the noise."], as_json)
+    answer({"file": str(place)}, [f"Wrote {in_one_line(place)}. Keep it: who has it can undo the noise."], as_json)
 
 
 def _points(geometry: str | None, drop_z: bool, beside: list[str]) -> Geometry | None:
@@ -197,8 +197,8 @@ def _summary(
         f"rows     {done.rows - done.dropped:,} released{left_out}, {done.rate:,.0f} rows/s",
         *([f"moved    {_moved(done, proved)}"] if done.moved else []),
         f"noise    {noise}",
-        *([] if ledger is None else [f"charged  to {ledger}"]),
-        f"file     {done.file}",
+        *([] if ledger is None else [f"charged  to {in_one_line(ledger)}"]),
+        f"file     {in_one_line(done.file)}",
     ]
 
 

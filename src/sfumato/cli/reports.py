@@ -11,6 +11,7 @@ from sfumato.certify import load
 from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.cli.options import AsJson, MechanismFile, Overwrite, PageFile, Title, answer, of_option, page_beside
 from sfumato.cli.progress import line
+from sfumato.errors import in_one_line
 from sfumato.report.page import report as write
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import read_spec
@@ -61,5 +62,9 @@ def report(
     if figures is not None and not any(path.suffix == ".png" for path in done.figures):
         typer.echo("sfumato: SVG only: PNG needs Chrome or Chromium and pip install 'sfumato[figures]'", err=True)
     record = {"file": str(done.page), "sha256": proved.proof.digest, "figures": list(map(str, done.figures))}
-    drawn = [] if figures is None else [f"figures  {figures}: {', '.join(path.name for path in done.figures)}"]
-    answer(record, [f"report   {done.page}", *drawn], as_json)
+    drawn = (
+        []
+        if figures is None
+        else [f"figures  {in_one_line(figures)}: {in_one_line(', '.join(path.name for path in done.figures))}"]
+    )
+    answer(record, [f"report   {in_one_line(done.page)}", *drawn], as_json)

@@ -16,7 +16,7 @@ from sfumato.cli.designs import listed_secrets, read_setup
 from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer
 from sfumato.cli.progress import line
 from sfumato.design.universal import is_universally_optimal, universal_design
-from sfumato.errors import InvalidInput, NotSupported
+from sfumato.errors import InvalidInput, NotSupported, in_one_line
 from sfumato.files import place_for
 from sfumato.numbers import between
 from sfumato.specs.setup import Setup
@@ -76,7 +76,8 @@ def universal(
         *("  no mechanism serves, with the others listed, " + ", ".join(_weights(prior)) for prior in proving),
     ]
     if output is not None:
-        lines.append(f"file     {output}; `sfumato verify {output}` proves that it is private")
+        name = in_one_line(output)
+        lines.append(f"file     {name}; `sfumato verify {name}` proves that it is private")
     answer(record, lines, as_json)
 
 
