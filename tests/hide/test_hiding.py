@@ -221,6 +221,27 @@ def test_files_of_maps(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {file.suffix for file in tmp_path.glob("hidden.*")} >= {".sfm", ".html", ".toml", f".{ending}"}
 
 
+@pytest.mark.parametrize("kind", ["table", "parquet", "gpkg", "shp", "geojson"])
+def test_heights_of_points_are_left_out(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hidden: Any
+) -> None:
+    """They tell places, and no option of this door speaks of them."""
+    monkeypatch.setattr("sfumato.hide.hiding.chosen", lambda *_: Chosen(hidden.design, hidden.why))
+    lat, lon = points()["lat"], points()["lon"]
+    frame = geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(lon, lat, range(20)), crs="EPSG:4326")
+    source, named = tmp_path / f"trips.{kind}", {"geometry": "geometry", "output": tmp_path / f"hidden.{kind}"}
+    if kind == "table":
+        assert not sf.hide(frame, "1 km", **QUICK).table.has_z.any()
+        return
+    (frame.to_parquet if kind == "parquet" else frame.to_file)(source)
+    assert sf.hide(source, "1 km", dry_run=True, **QUICK).refused == ""
+    done = sf.hide(source, "1 km", **QUICK, **(named if kind == "geojson" else {"output": named["output"]}))
+    again = sf.hide(source, spec=done.spec, output=tmp_path / f"again.{kind}")
+    for file in (done.files[0], again.files[0]):
+        released = geopandas.read_parquet(file) if kind == "parquet" else geopandas.read_file(file)
+        assert len(released) == 20 and not released.has_z.any()
+
+
 def test_cells_of_h3_and_areas_have_a_promise_about_cells(tmp_path: Path) -> None:
     done = sf.hide(table(), "1 km", box=BOX, h3=7, tolerance=0.2)
     assert "the promise is about these cells and not about every metre" in done.why

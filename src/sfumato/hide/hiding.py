@@ -327,7 +327,7 @@ def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> Asked:
     terms = spec.release
     if terms is None:
         raise InvalidInput(f"{spec.source}: table [release] is missing: say latitude = … and longitude = …")
-    column: Position = Geometry(terms.geometry or "geometry")
+    column: Position = Geometry(terms.geometry or "geometry", drop_z=True)
     if terms.latitude is not None:
         column = Place(terms.latitude, terms.longitude or "")
     elif terms.columns is not None:

@@ -288,10 +288,10 @@ def _of_table(given: Any) -> Source:
 
 
 def column_of(source: Source, wish: Wish) -> Position:
-    """The columns that hold points: as they are named, or by their usual names."""
+    """The columns that hold points: as they are named, or by their usual names. Heights, which tell places, go."""
     column: Position | None = None
     if wish.geometry is not None:
-        column = Geometry(wish.geometry)
+        column = Geometry(wish.geometry, drop_z=True)
     elif wish.lat is not None and wish.lon is not None:
         column = Place(wish.lat, wish.lon)
     elif wish.x is not None and wish.y is not None:
@@ -308,10 +308,10 @@ def _found(source: Source) -> Position:
         reference = source.reference
         if reference.column is None:
             raise InvalidInput(f"{source.file}: {reference.why}; say which with {which}")
-        return Geometry(reference.geometries[0]) if reference.geometries else reference.column
+        return Geometry(reference.geometries[0], drop_z=True) if reference.geometries else reference.column
     schema = getattr(source.table, "schema", None)
     if hasattr(source.table, "_geometry_column_name") or (isinstance(schema, pa.Schema) and geometry_columns(schema)):
-        return Geometry()
+        return Geometry(drop_z=True)
     how = f"say which with {which}"
     usual = {"lat": LATITUDES, "lon": LONGITUDES, "x": ACROSS, "y": UP}
     names = {option: named_column(source.columns, words, option, how) for option, words in usual.items()}
