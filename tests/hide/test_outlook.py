@@ -54,6 +54,12 @@ def test_a_refusal_says_how_many_there_are() -> None:
     assert sf.hide(table(), "1 km", dry_run=True, **QUICK).refused == ""
 
 
+def test_what_is_no_place_on_the_earth_is_not_said_to_be_infinitely_far() -> None:
+    metres = table().set_column(1, "lat", pa.array([4073595.0 + k for k in range(20)]))
+    found = sf.hide(metres, "1 km", dry_run=True, **QUICK)
+    assert "row 1, beyond all places of the map" in found.words and "infinit" not in found.words
+
+
 def test_planes_and_cells_have_an_outside_too() -> None:
     plane = pa.table({"x": [1.0, 8.0, 14.0], "y": [1.0, 1.0, 13.0]})
     found = sf.hide(plane, "1 km", dry_run=True, box=(0, 0, 10, 10), unit="km", x="x", y="y")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,9 @@ class Outlook:
         """The counts in a sentence."""
         far = ""
         if self.farthest_row is not None:
-            far = (
-                f", the farthest being row {self.farthest_row}, {at_most(self.farthest, 4)} {self.unit}".rstrip()
-                + " away"
-            )
+            away = f"{at_most(self.farthest, 4)} {self.unit}".rstrip() + " away"
+            where = away if isfinite(self.farthest) else "beyond all places of the map"
+            far = f", the farthest being row {self.farthest_row}, {where}"
         return (
             f"of {self.rows:,} rows {self.missing:,} have no place, {self.unread:,} something that is none, and "
             f"{self.outside:,} lie outside{far}"
