@@ -1,6 +1,6 @@
 # Two commands do everything on a machine that has Python 3.11+ and make:
 #   make demo    install, then run the demonstration
-#   make test    install, then run all tests
+#   make test    install, then run the tests (theorems and printed tables: make test-laws)
 # `make check` is what CI runs.
 
 PYTHON ?= python3
@@ -9,22 +9,29 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := src tests benchmarks docs
 
-.PHONY: demo test test-elsewhere check lint format types contract docs test-peers test-engines test-browser test-js environments bench peers-page picture clean
+.PHONY: demo test test-laws test-elsewhere check lint format types contract docs test-peers test-engines test-browser test-js environments bench peers-page picture clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/sfumato demo
 
 # two workers share the cores, so that matrix products take one thread each; what Python compiles is kept, since
 # workers and the many commands that tests start read the same files
+PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+LAWS := tests/laws tests/golden tests/papers
+
 test: $(VENV)/.development
-	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not peers and not engines and not client" --ignore tests/browser
+	$(PYTEST) -m "not peers and not engines and not client" --ignore tests/browser $(LAWS:%=--ignore %)
+
+# theorems on random cases, and the tables of the papers
+test-laws: $(VENV)/.development
+	$(PYTEST) $(LAWS)
 
 # the same from a folder with a space in its name, in another zone and locale, deaf to interrupts; for root also as
 # another user and without a network
 test-elsewhere: $(VENV)/.development
 	tests/elsewhere.sh
 
-check: lint types contract test docs test-peers test-engines test-browser test-js
+check: lint types contract test test-laws docs test-peers test-engines test-browser test-js
 
 lint: $(VENV)/.development
 	$(BIN)/ruff check --no-cache $(SOURCES)
