@@ -40,7 +40,8 @@ function ofRows(file, count, width) {
     } else expected.distances = pairs;
     if (count("via") >= 0) expected.via = pairs;
   }
-  effort += Math.floor((edges * (m + 64)) / 16) * Math.floor(bitLength(file.total) / 512) ** 3;
+  const bits = bitLength(file.total);
+  effort += edges * (Math.floor((m * Math.floor(bits / 128) ** 2) / 8) + 4 * Math.floor(bits / 512) ** 3);
   const ordered = file.events.reduce((sum, event) => sum + event.pairs, 0);
   if (file.events.length) expected.event_upper = expected.event_lower = ordered;
   const { claims } = file;

@@ -49,6 +49,8 @@ def ratios() -> Forged:
     }) | unreadable({
         "ratio-long": (
             rows([[2**13000]] * 64, [1] * 2016, ONE), "factors of 13000 bits for 2016 pairs, in a short file"),
+        "ratio-many": (
+            rows([[2**500] * 400] * 400, [1] * 79800, ONE), "products of 509 bits for 79800 pairs and 400 outputs"),
     })  # fmt: skip
 
 

@@ -2574,13 +2574,15 @@ def check_effort(header: Terms, counts: dict[str, int], size: int) -> None:
 def effort(header: Terms, counts: dict[str, int]) -> int:
     """How many numbers of up to 64 bytes are computed for a file about a box: coefficients of the promise, products of
     the loss, losses of corners for all secrets. Longer numbers count as several. For rows, how many are unfolded, and
-    the bounds and comparisons of pairs where the total is long: in the bits of a product, and the terms of a series.
+    the comparisons of pairs and the bounds of their factors where the total is long: in products, and in the terms of a
+    series, of its bits.
     """
     if header["promise"]["kind"] != COORDINATES:  # what is unfolded
-        n, m, long = len(header["secrets"]), len(header["outputs"]), header["total"].bit_length() // 512
+        n, m, bits = len(header["secrets"]), len(header["outputs"]), header["total"].bit_length()
         pairs = counts.get("distances", n * (n - 1) // 2)
         asked = n * m * header["widths"]["weights"] if "run_starts" in counts else 0
-        return int(asked + (pairs if "places" in counts else 0) + pairs * (m + 64) // 16 * long**3)
+        digits = pairs * (m * (bits // 128) ** 2 // 8 + 4 * (bits // 512) ** 3)
+        return int(asked + (pairs if "places" in counts else 0) + digits)
     box, claims, lattice, widths = header["box"], header["claims"], header["lattice"], header["widths"]
     cells, outputs = [len(along) - 1 for along in lattice["breaks"]], len(header["outputs"])
     pieces = [2 * (n + count) for n, count in zip(cells, box["cells"], strict=False)]
