@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import struct
 from base64 import b64encode, urlsafe_b64encode
+from random import Random
 
+import pyarrow as pa
 import pytest
 
-from sfumato.release.neighbourhood import around
+from sfumato.release.neighbourhood import Lookout, around
 from sfumato.release.spellings import geohash_cells, geohash_place, tile_place, utm_place
 
 NEW_YORK = around((40.70, -74.02, 40.80, -73.90), earth=True)
@@ -28,6 +30,9 @@ PLACES = [
     "40°42'46\"N 74°0'21\"W", "40° 42.767' N 74° 0.357' W", "40 42 46 N 74 0 21 W", "N40 42.767 W074 00.357",
     "40º42’46”N 74º00’21”W", "40&deg;42'46&quot;N 74&deg;0'21&quot;W", "+404246-0740021/", "404246N0740021W",
     "+40.7128-074.0060/", "407128000,-740060000",
+    "40:42:46 -74:00:21", "40:42.77, -74:00.35", "40:42,77; -74:00,35", "40:42:46.5/-74:00:21.4", "-74:00:21,40:42:46",
+    "040:42:46-074:00:21", "at 40:42:46 −74:00:21", "4.07e1 -7.4e1", "4.07128E+01,-7.40060E+01", "407128e-4;-740060e-4",
+    "4,07e1 -7,4e1", "40.7 -7.4e1",
     POINT.hex(), EWKB.hex().upper(), b64encode(POINT).decode(), b64encode(EWKB).decode(), b64encode(BIG).decode(),
     urlsafe_b64encode(POINT).decode().rstrip("="),
     "18TWL8345007350", "18T WL 83450 07350", "18TWL8307", "18T 583960 4507351",
@@ -42,6 +47,7 @@ NO_PLACES = [
     "3d40b1f0-74aa-4c0e-9b1e-40b774a0c9e1", "deadbeefdeadbeefdeadbeef", "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0e",
     "40 W 74th Street", "flat 40, floor 74", "25.4 x 40.7 x 74.0 cm", "a 40% rebate on 74 items", "1011010010110",
     "https://shop.example/?price=40.71&tip=3.20", "Beethoven, op. 73", "3/4/2024 40.7", "18 TWL", "AB12CD",
+    "40:42:46", "40:42 -74:00", "40:42:46:74:00:21", "40e1 74e1", "4.07e1 $", "40:42:46 on 2024:07:04",
 ]  # fmt: skip
 
 
@@ -56,9 +62,45 @@ def test_prices_dates_telephone_numbers_and_names_are_no_places(text: str) -> No
     assert not NEW_YORK.spelled(text) and not PARIS.spelled(text)
 
 
+@pytest.mark.parametrize("text", [
+    "12:30:15", "12:30-14:45", "12:30:15-14:45:10", "12:30:15 - 14:45:10", "12:30:15- 14:45:10", "12:30 14:45",
+    "2024-05-17T12:30:15-14:45", "12:30:15.5 -14:45", "12:30, 14:45",
+])  # fmt: skip
+def test_times_of_day_are_no_places_where_degrees_are_as_few_as_hours(text: str) -> None:
+    for east in (14.75, -14.75):
+        assert not around((12.4, east - 0.1, 12.6, east + 0.1), earth=True).spelled(text)
+
+
+@pytest.mark.parametrize("text", ["12:30:15 -14:45:10", "12:30.25,-14:45.2", "-14:45:10 12:30:15"])
+def test_degrees_as_few_as_hours_are_places_with_a_sign(text: str) -> None:
+    assert around((12.4, -14.85, 12.6, -14.65), earth=True).spelled(text)
+
+
+def test_a_column_in_colons_or_with_exponents_is_told_and_one_of_times_is_not() -> None:
+    rng = Random(1)
+    places = [(rng.uniform(40.7, 40.8), rng.uniform(-74.02, -73.9)) for _ in range(50)]
+    colons = [f"{sixty(north)} {sixty(east)}" for north, east in places]
+    powers = [f"{north:.6e} {east:.6e}" for north, east in places]
+    lookout = Lookout(NEW_YORK)
+    assert lookout.told("colons", pa.array(colons)) == "degrees and minutes"
+    assert lookout.told("powers", pa.array(powers)) == "pairs of numbers"
+    hours = [(rng.uniform(0, 24), rng.uniform(0, 24)) for _ in range(2000)]
+    for east in (-17.6, 17.2):
+        few = Lookout(around((14.6, east, 14.8, east + 0.4), earth=True))
+        for between in (" ", "-", " - ", "/"):
+            assert not few.told(between, pa.array([f"{sixty(one)}{between}{sixty(other)}" for one, other in hours]))
+
+
+def sixty(degrees: float) -> str:
+    """Degrees, minutes and seconds, or the time of day."""
+    seconds = round(abs(degrees) * 3600)
+    return f"{'-' * (degrees < 0)}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
 def test_coordinates_of_a_plane_are_whole_numbers_as_well() -> None:
     plane = around((650000, 6860000, 655000, 6865000), earth=False)
     assert plane.spelled("at 652000 6862000") and plane.spelled("6862000.5;652000.5")
+    assert plane.spelled("6.52e5 6.862e6")
     assert not plane.spelled("652000 on 2024-05-17") and not plane.spelled("+33 1 48 85 22 35")
 
 

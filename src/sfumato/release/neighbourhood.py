@@ -45,6 +45,7 @@ _WKB = "A[ACQ][A-Za-z0-9+/_-]{24}|0[01][0-9A-Fa-f]{40}"  # in base 64, and in di
 _CODES = "|".join((
     _WKB, r'(?:^|")\s*[A-Ra-r]{2}[0-9]{2}[A-Xa-x]{2}(?:[0-9]{2})?\s*(?:"|$)',
     QUADKEYS.looks, TILES.looks.replace("/", r"\\?/"), "[zZ]=[0-9]", "(?i:geohash)",
+    "[0-9][eE][-+]?[0-9]{1,2}(?:[^0-9A-Za-z]|$)",  # no whole degrees are seen in a number with an exponent
     r"[0-9A-Za-z]{8}(?:\+|%2[Bb])[0-9A-Za-z]{2}",
     r"(?:^|[^0-9A-Za-z])[0-9]{1,2} ?[C-Xc-x] ?[A-Za-z]{2} ?[0-9]{2,5} ?[0-9]{2}",
     r"(?:^|[^0-9A-Za-z])[0-9]{1,2} ?[C-Xc-x][ ,:]+(?:E ?)?[0-9]{6}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Iterator
+from decimal import Decimal
 from html import unescape
 from itertools import combinations, pairwise
 from math import asin, atan, atan2, cos, cosh, degrees, floor, pi, sin, sinh
@@ -35,6 +36,7 @@ class Spelling(NamedTuple):
 
 LABELLED = Spelling("coordinates with their names or in links to maps", "", 1)
 MINUTES = Spelling("degrees and minutes", "", 1)
+COLONS = Spelling("degrees and minutes", r"[0-9]:[0-9]{1,2}[:.,][0-9].*[^0-9].*[0-9]:[0-9]{1,2}[:.,][0-9]", 3)
 MAP_GRID = Spelling("MGRS or UTM", "", 1)
 EXACT = Spelling("pairs of numbers", r"[0-9][.,][0-9]{4}.*[^0-9].*[0-9][.,][0-9]{4}", 1)
 PAIRS = Spelling("pairs of numbers", r"[0-9][.,][0-9].*[^0-9].*[0-9][.,][0-9]", 3)
@@ -74,6 +76,11 @@ _SEXAGESIMAL = re.compile(
         (?:(\d{1,2}(?:[.,]\d+)?)\s*(?:"|\'\'|sec|s)?)?\s*(?(1)|([NSEWO](?![a-z]))?)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_COLONS = re.compile(  # with seconds or a part of a minute, without which times of day look alike
+    r"([-+]?)(?<![\d.:])(\d{1,3}):([0-5]?\d)(?::([0-5]?\d(?:[.,]\d+)?)|([.,]\d+))(?![\d:])"
+)
+_UNTIL = re.compile(r"\s*-\s+|-")  # between two times of day
+_EXPONENT = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)?)[eE]([-+]?\d{1,2})(?!\w|\.\d)")
 _PACKED = re.compile(
     r"([+-]?)(\d\d)(\d\d)(\d\d)?(\.\d+)?([NS]?)[ ,]?([+-]?)(\d{3})(\d\d)(\d\d)?(\.\d+)?([EW]?)", re.IGNORECASE
 )
@@ -121,7 +128,10 @@ def places_in(text: str) -> Iterator[tuple[Spelling, Place]]:
     """
     text = plain(text)
     yield from _degrees(text)
+    if (longer := _EXPONENT.sub(_written_out, text)) != text:
+        yield from _degrees(longer)
     yield from ((MINUTES, place) for place in _minutes(text))
+    yield from ((COLONS, place) for place in _with_colons(text))
     yield from ((MAP_GRID, place) for place in _gridded(text))
     yield from ((WKB, (y, x)) for x, y in wkb_points(text))
     yield from _cells(text)
@@ -129,7 +139,7 @@ def places_in(text: str) -> Iterator[tuple[Spelling, Place]]:
 
 def pairs_in(text: str) -> Iterator[tuple[Spelling, Place]]:
     """Pairs of numbers in a text that could be coordinates of a plane, in their order."""
-    numbers = [float(sign + digits) for sign, digits in _PLANE.findall(plain(text))]
+    numbers = [float(sign + digits) for sign, digits in _PLANE.findall(_EXPONENT.sub(_written_out, plain(text)))]
     yield from ((PLANE, pair) for pair in pairwise(numbers))
     yield from ((WKB, point) for point in wkb_points(text))
 
@@ -203,6 +213,12 @@ def _degrees(text: str) -> Iterator[tuple[Spelling, Place]]:
             yield MILLIONTHS, (second / parts, first / parts)
 
 
+def _written_out(number: re.Match[str]) -> str:
+    """A number without its exponent, with a point."""
+    digits = f"{Decimal(f'{number[1]}e{number[2]}'.replace(',', '.')):f}"
+    return digits if "." in digits else f"{digits}.0"
+
+
 def _minutes(text: str) -> Iterator[Place]:
     """Degrees, minutes and perhaps seconds, one after the other or packed as in ISO 6709."""
     found = []
@@ -218,6 +234,22 @@ def _minutes(text: str) -> Iterator[Place]:
     for m in _PACKED.finditer(text):
         if (m[1] or m[6]) and (m[7] or m[12]):
             yield _unpacked(m[1], m[2], m[3], m[4], m[5], m[6]), _unpacked(m[7], m[8], m[9], m[10], m[11], m[12])
+
+
+def _with_colons(text: str) -> Iterator[Place]:
+    """Degrees, minutes and seconds with colons, in both orders; what goes from one time of day to another is none."""
+    for one, other in pairwise(_COLONS.finditer(text)):
+        hours = max(int(one[2]), int(other[2])) < 24
+        if not (hours and _UNTIL.fullmatch(text, one.end(), other.start(2))):
+            a, b = _of_sixty(one), _of_sixty(other)
+            yield a, b
+            yield b, a
+
+
+def _of_sixty(found: re.Match[str]) -> float:
+    sign, whole, minutes, seconds, part = (said.replace(",", ".") for said in found.groups(""))
+    size = int(whole) + float(minutes + part) / 60 + float(seconds or 0) / 3600
+    return -size if sign == "-" else size
 
 
 def _unpacked(sign: str, whole: str, minutes: str, seconds: str | None, part: str | None, letter: str) -> float:
