@@ -25,7 +25,8 @@ def test_lengths_are_converted_exactly(written: Any, unit: str, number: Any) -> 
     assert in_unit(written, unit) == Fraction(number)
 
 
-@pytest.mark.parametrize("unit", ["", "km", "m^2/day", "nautical miles", "minutes", "mètres", "°C", "公里", "%"])
+@pytest.mark.parametrize("unit", ["", "km", "m^2/day", "nautical miles", "minutes", "mètres", "°C", "公里", "%", "µm",
+                                  "km2", "Ω"])  # fmt: skip
 def test_a_unit_is_a_word_or_two(unit: str) -> None:
     assert sf.line(2, unit=unit).unit == sf.box(2, step=1, unit=unit).unit == unit
     assert sf.verify(sf.geometric(sf.PrivacyType(sf.line(2, unit=unit), alpha="1/2")))
@@ -33,7 +34,8 @@ def test_a_unit_is_a_word_or_two(unit: str) -> None:
 
 @pytest.mark.parametrize("unit", [
     " km", "km ", "km, or 1", "at no cost", "a" * 21, "km\n", "km\u2028", "<b>", "km\uff0c1", "km.", '"', "\u202ekm",
-    "«km»",
+    "«km»", "000 km", "0", "-km", "/km", "*2 km", "^6 km", "'km", "+km", "³ km", "²", "×10 km", "·5 km", "±1 km",
+    "½ km", "٠ km", "०० km", "\U0001d7ce km", "⁰ km", "⅓ km", "①",
 ])  # fmt: skip
 def test_a_unit_says_nothing_else(unit: str) -> None:
     """What a file calls its unit stands in the middle of what people are promised."""

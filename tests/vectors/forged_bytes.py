@@ -132,6 +132,9 @@ def labels() -> Forged:
         "unit-three-words": (PAIR.about("space", unit="at no cost"), "more than two words"),
         "unit-space": (PAIR.about("space", unit=" km"), "a unit that begins with a space"),
         "unit-comma-of-another-script": (PAIR.about("space", unit="km\uff0c1"), "a comma of another script"),
+        "unit-digits": (PAIR.about("space", unit="000 km"), "digits that make another number of the one before them"),
+        "unit-digits-of-another-script": (PAIR.about("space", unit="\u0660 km"), "a digit of another script"),
+        "unit-power": (PAIR.about("space", unit="^6 km"), "a sign that belongs to a number"),
         "text-number": (PAIR.about("space", unit=3), "a unit is a text"),
     })  # fmt: skip
 

@@ -108,7 +108,7 @@ def words() -> True_:
             PAIR.saying(space={"name": "a vector", "unit": "km"}, claims={}, events=[], provenance={"by": [1.5, {}]}),
             "what may be left out is there"),
         "text-unassigned": (PAIR.about("space", name="\u0378\U0001fae9"), "letters that only some tables know"),
-        "unit-words": (PAIR.about("space", unit="10\u00b3 m^2/day"), "two words with signs of units"),
+        "unit-words": (PAIR.about("space", unit="m\u00b3 s^2/day"), "two words with signs of units"),
         "space-ground": (
             PAIR.about("space", ground={"earth": "sphere", "cells": None}, coordinates=[[0, 0], [0, 1]]),
             "no proof rests on it"),

@@ -65,14 +65,14 @@ REMEMBERED = 1 << 14  # factors of distances that are held at a time
 MOST_LIMITS = 1000  # and as many priors; each of them is checked as the loss is
 LONGEST_NAME = 80  # characters of a label in a message
 LONGEST_TEXT = 200  # characters of a text that a report quotes
-LONGEST_UNIT = 20  # of a unit, which stands in the middle of sentences
 HIDDEN = (  # controls, marks that turn or hide a line, spaces but one, private use; no table of letters, which grow
     r"[\0-\x1f\x7f-\xa0\xad\u061c\u1680\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\uf8ff"
     r"\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U0010ffff]"
 )
-NO_UNIT = (  # signs with which a unit could say something: it is at most two words of letters, digits and %'*+-/^
+NO_UNIT = (  # what could say something in a sentence: a unit has at most two words of letters, digits and %'*+-/^, and
     r"^ | $| .* |[^\x80-\U0010ffffA-Za-z0-9 %'*+/^-]|[\xa1-\xaf\xb8-\xbf\u2010-\u205e\u3001-\u303f\uff01-\uff65]"
-)
+    r"|^[\d'*+/^\xb1-\xb4\xb6\xb7\xd7\xf7\u2070-\u209f\u2150-\u2bff\u3190-\u32ff\U00010000-\U0001ffff-]|.{21}"
+)  # begins with nothing that makes another number of the one before it
 METRES = {  # in a unit of length, by its names: those of a box on the Earth
     "mm|millimet(re|er)s?": "1/1000", "cm|centimet(re|er)s?": "1/100", "m|met(re|er)s?": "1",
     "km|kilomet(re|er)s?": "1000", "in|inch|inches": "127/5000", "ft|foot|feet": "381/1250",
@@ -2137,8 +2137,8 @@ def interpret_beginning(header: Terms, space: str) -> None:
     about = known(header.setdefault("space", {}), space)
     for name in ("unit", "name"):
         check_text(about.setdefault(name, ""), f"the {name} of the space")
-    if len(about["unit"]) > LONGEST_UNIT or re.search(NO_UNIT, about["unit"]):
-        raise Unreadable(f"{named(about['unit'])} is no unit: these are one or two short words")
+    if re.search(NO_UNIT, about["unit"]):
+        raise Unreadable(f"{named(about['unit'])} is no unit: these are one or two short words, first a letter")
     header["total"] = rational(header["total"], r"\d{1,4000}").numerator
     if header["total"] < 1:
         raise Unreadable("the total must be positive")
@@ -2572,17 +2572,15 @@ def check_effort(header: Terms, counts: dict[str, int], size: int) -> None:
 
 
 def effort(header: Terms, counts: dict[str, int]) -> int:
-    """How many numbers of up to 64 bytes are computed for a file about a box: coefficients of the promise, products of
-    the loss, losses of corners for all secrets. Longer numbers count as several. For rows, how many are unfolded, and
-    the comparisons of pairs and the bounds of their factors where the total is long: in products, and in the terms of a
-    series, of its bits.
+    """How many numbers of up to 64 bytes are computed, longer ones counted as several. For a box: coefficients of the
+    promise, products of the loss, losses of corners for all secrets. For rows: those that are unfolded, and where the
+    total is long comparisons of pairs, in products of its bits, and bounds of their factors, in the terms of a series.
     """
     if header["promise"]["kind"] != COORDINATES:  # what is unfolded
         n, m, bits = len(header["secrets"]), len(header["outputs"]), header["total"].bit_length()
         pairs = counts.get("distances", n * (n - 1) // 2)
         asked = n * m * header["widths"]["weights"] if "run_starts" in counts else 0
-        digits = pairs * (m * (bits // 128) ** 2 // 8 + 4 * (bits // 512) ** 3)
-        return int(asked + (pairs if "places" in counts else 0) + digits)
+        return int(asked + pairs * (("places" in counts) + m * (bits // 128) ** 2 // 8 + 4 * (bits // 512) ** 3))
     box, claims, lattice, widths = header["box"], header["claims"], header["lattice"], header["widths"]
     cells, outputs = [len(along) - 1 for along in lattice["breaks"]], len(header["outputs"])
     pieces = [2 * (n + count) for n, count in zip(cells, box["cells"], strict=False)]

@@ -34,28 +34,30 @@ METRES = {
 
 _LONGEST_UNIT = 20  # characters
 _NO_UNIT = re.compile(  # docs/format.md: ranges that never change
-    r"^ | $| .* |[^\x80-\U0010ffffA-Za-z0-9 %'*+/^-]|[\xa1-\xaf\xb8-\xbf\u2010-\u205e\u3001-\u303f\uff01-\uff65]", re.S
+    r"^ | $| .* |[^\x80-\U0010ffffA-Za-z0-9 %'*+/^-]|[\xa1-\xaf\xb8-\xbf\u2010-\u205e\u3001-\u303f\uff01-\uff65]"
+    r"|^[\d'*+/^\xb1-\xb4\xb6\xb7\xd7\xf7\u2070-\u209f\u2150-\u2bff\u3190-\u32ff\U00010000-\U0001ffff-]",
+    re.S,
 )
 
 _WITH_UNIT = re.compile(r"\s*(?P<number>[+-]?[\d./_]+(?:[eE][+-]?\d+)?)\s*(?P<unit>[^\W\d_]\D*?)\s*")
 
 
 def as_unit(value: Any, what: str) -> str:
-    """The name of a unit: one word or two, which stand in sentences and can say nothing else.
+    """The name of a unit: one word or two, which stand in sentences behind a number and can say nothing else.
 
     Examples
     --------
     >>> as_unit("nautical miles", "the unit")
     'nautical miles'
-    >>> as_unit("km, or once", "the unit")
+    >>> as_unit("km, once", "it")
     Traceback (most recent call last):
         ...
-    sfumato.errors.InvalidInput: the unit is a word or two of at most 20 letters and digits, found 'km, or once'
+    sfumato.errors.InvalidInput: it is a word or two of up to 20 letters and digits, first a letter, found 'km, once'
     """
     name: str = text(value, what)
     if len(name) > _LONGEST_UNIT or _NO_UNIT.search(name):
         raise InvalidInput(
-            f"{what} is a word or two of at most {_LONGEST_UNIT} letters and digits, found {shown(name)}"
+            f"{what} is a word or two of up to {_LONGEST_UNIT} letters and digits, first a letter, found {shown(name)}"
         )
     return name
 
