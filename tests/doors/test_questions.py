@@ -157,7 +157,7 @@ def test_a_count_is_judged_in_its_own_unit(folder: Path) -> None:
 
 
 def test_a_sum_has_a_range_and_loses_in_the_unit_of_the_answer(folder: Path) -> None:
-    found, said = asked("sum", "3\n18 to 20\n999999999\n0 to 4\n\n\n\n")
+    found, said = asked("sum", "3\n18 to 20\n999999999\n3\n0 to 4\n\n\n\n")
     assert found["space"] == {"kind": "sum_query", "individuals": 3, "largest": 4, "unit": "person"}
     assert "sums begin at 0: take 18 off every value" in said
     assert "13 secrets." in said and found["design"]["loss_name"] == "absolute"
@@ -166,8 +166,8 @@ def test_a_sum_has_a_range_and_loses_in_the_unit_of_the_answer(folder: Path) -> 
 @pytest.mark.parametrize(
     ("kind", "large", "small"),
     [
-        ("sum", "5000\n100\n", "1\n"),
-        ("counts", "200\n2\n", "1\n"),
+        ("sum", "5000\n100\n", "5000\n1\n"),
+        ("counts", "200\n2\n", "20\n2\n"),
         ("count", "5000000\n40000\n", "3\n"),
         ("line", "40000\n", "3\nnone\n"),
         ("discrete", "40000\n", "3\nnone\n"),
@@ -178,6 +178,17 @@ def test_what_no_table_of_all_pairs_holds_is_asked_again(folder: Path, kind: str
     done = sfumato("init", "made.toml", "--kind", kind, answers=large + small)
     assert "Error: a full table of distances for " in done.output and "supported: at most 30000 points" in done.output
     assert "ε for each" in done.output  # the next question
+
+
+@pytest.mark.parametrize("kind", ["sum", "counts"])
+def test_too_many_people_are_asked_for_again_and_are_not_repeated(folder: Path, kind: str) -> None:
+    """No second number goes with so many people: without another first one the question would come for ever."""
+    done = sfumato("init", "made.toml", "--kind", kind, answers=f"{10**12}\n5\n3\n2\n")
+    assert "Error: " in done.output and "ε for each person" in done.output
+    assert done.output.count("How many people are there") == 2
+    assert f"{{ printf '%s\\n' 3 2; cat; }} | sfumato init made.toml --kind {kind}" in done.stderr
+    done = sfumato("init", "made.toml", "--kind", kind, answers=f"{10**12}\n5\n")
+    assert done.exit_code == 1 and str(10**12) not in done.stderr and "go on" not in done.stderr
 
 
 def test_several_counts(folder: Path) -> None:

@@ -49,6 +49,19 @@ class Dialogue:
 
         return typer.prompt(question, default=default, value_proc=checked, err=self.quiet)
 
+    def together(self, ask: Callable[[], Any], check: Callable[[Any], Any]) -> Any:
+        """What ``check`` makes of the answers to several questions; all of them come again until it makes something."""
+        while True:
+            before = len(self.given)
+            answers = ask()
+            try:
+                return check(answers)
+            except (SfumatoError, ValueError) as error:
+                if self.assume:  # the usual answers would come again, for ever
+                    raise
+                del self.given[before:]
+                self.say(f"Error: {_plain(error)}")
+
     def choose(self, question: str, known: Mapping[str, str], default: str, check: Callable[[str], Any] = str) -> str:
         """One of several names, each shown with a line on it."""
         self.say(question)

@@ -176,12 +176,13 @@ def _query(kind: str) -> Callable[[Dialogue, Path], _Source]:
         if kind == "count":
             space = talk.ask("How many people could be counted", lambda text: query(individuals=whole(text)), "100")
             return _Source(space)
-        people = talk.ask("How many people are there", whole, "20")
-        if kind == "sum":
-            question = "The value of one person goes from 0 to (whole numbers; a unit such as 1,000 makes them few)"
-            return _Source(talk.ask(question, lambda text: query(individuals=people, largest=_largest(text)), "5"))
-        question = "How many counts are there of the same people"
-        return _Source(talk.ask(question, lambda text: query(individuals=people, k=whole(text)), "2"))
+        name, question, read, usual = _BESIDE_PEOPLE[kind]
+
+        def both() -> dict[str, int]:
+            people = talk.ask("How many people are there", whole, "20")
+            return {"individuals": people, name: talk.ask(question, read, usual)}
+
+        return _Source(talk.together(both, lambda keys: query(**keys)))
 
     return ask
 
@@ -200,6 +201,16 @@ def _largest(text: str) -> int:
     if low not in ("", "0"):
         raise ValueError(f"sums begin at 0: take {low} off every value, and add it again for each person afterwards")
     return whole(high)
+
+
+_BESIDE_PEOPLE: dict[str, tuple[str, str, Callable[[str], int], str]] = {
+    "sum": (
+        "largest", "The value of one person goes from 0 to (whole numbers; a unit such as 1,000 makes them few)",
+        _largest, "5",
+    ),
+    "k_count": ("k", "How many counts are there of the same people", whole, "2"),
+}  # fmt: skip
+"""The key of the second number of a query, how it is asked for and read, and the usual answer."""
 
 
 def _answers(talk: Dialogue, folder: Path) -> _Source:
