@@ -22,7 +22,7 @@ function table(value, what, needed, optional = []) {
   demand(value instanceof Map, `${what} is no object`);
   for (const key of needed) demand(value.has(key), `${what} has no ${key}`);
   for (const key of value.keys()) {
-    demand(needed.includes(key) || optional.includes(key), `${what} has a key that this reader does not know`);
+    demand(needed.includes(key) || optional.includes(key), `${what} has an unknown key`);
   }
   return (key) => value.get(key);
 }
@@ -51,6 +51,11 @@ function number(value, what, least = null, strict = true) {
 function lengthOf(value, what, positive = false) {
   demand(typeof value === "string" && LENGTH_TEXT.test(value), `${what} is no length`);
   return number(value, what, positive ? 0n : null);
+}
+
+function natural(value, what) {
+  demand(typeof value === "string" && INTEGER_TEXT.test(value) && BigInt(value), `${what} is no positive integer`);
+  return BigInt(value);
 }
 
 function shortText(value, what) {
@@ -83,7 +88,7 @@ const METRES = Object.entries({
 function checkEarth(radius, unit) {
   const found = METRES.find(([names]) => new RegExp(`^(${names})$`).test(unit));
   demand(found && String(radius.times(fractionOf(found[1]))) === "31855044/5",
-    `the box is on a sphere of radius ${radius} ${quoted(unit)}, which is not the Earth`);
+    `a sphere of radius ${radius} ${quoted(unit)} is not the Earth`);
 }
 
 /** What two labels share if the format calls them equal, as a text. */
@@ -122,9 +127,7 @@ export function readHeader(json) {
 }
 
 function beginning(get, spaceKeys) {
-  demand(get("version") === VERSION, "the header is of another version than the file");
-  const text = get("total");
-  demand(typeof text === "string" && INTEGER_TEXT.test(text) && BigInt(text) >= 1n, "the total is no positive integer");
+  demand(get("version") === VERSION, "the header has another version");
   const space = get("space") === undefined ? () => undefined : table(get("space"), "the space", [], spaceKeys);
   const listed = listOf(get("sections"), "the list of sections").map((section) => {
     const about = table(section, "a section", ["name", "width", "count", "size"]);
@@ -133,16 +136,18 @@ function beginning(get, spaceKeys) {
     return { name: about("name"), width, count, size };
   });
   return {
-    listed, total: BigInt(text), name: shortText(space("name"), "the name of the space"),
+    listed, total: natural(get("total"), "the total"), name: shortText(space("name"), "the name of the space"),
     unit: unitText(space("unit")), coordinates: space("coordinates") ?? null,
     ground: space("ground") ?? null, provenance: get("provenance") ?? null,
   };
 }
 
+/** A positive number, or null where there is none. */
+const positive = (get, key) => (absent(get(key)) ? null : number(get(key), key, 0n));
+
 /** ε or α, exactly one of them. */
 function amount(get, what) {
-  const epsilon = absent(get("epsilon")) ? null : number(get("epsilon"), "epsilon", 0n);
-  const alpha = absent(get("alpha")) ? null : number(get("alpha"), "alpha", 0n);
+  const epsilon = positive(get, "epsilon"), alpha = positive(get, "alpha");
   demand((epsilon === null) !== (alpha === null), `${what} has epsilon or alpha`);
   demand(alpha === null || alpha.n < alpha.d, "alpha is not below 1");
   return { epsilon, alpha };
@@ -188,15 +193,13 @@ function readPromise(value, metric) {
   const get = table(value, "the promise", ["kind"], ["epsilon", "alpha", "step"]);
   const kind = get("kind");
   demand(kind === "rows" || kind === "events", "the kind of promise is not known");
-  const promise = { kind, ...amount(get, "the promise"), step: null };
-  if (!absent(get("step"))) {
-    const step = number(get("step"), "step", 0n);
+  const step = positive(get, "step"), promise = { kind, ...amount(get, "the promise"), step };
+  if (step) {
     const { n, d } = metric.unit;
     demand(promise.alpha && step.n < step.d && n <= 64n && d <= 64n, "step needs alpha and a short unit");
     const power = (v, k) => [v.n ** k, v.d ** k];
     const [left, right] = [power(step, d), power(promise.alpha, n)];
     demand(left[0] === right[0] && left[1] === right[1], "step is not alpha to the power of the unit");
-    promise.step = step;
   }
   return promise;
 }
@@ -205,8 +208,7 @@ function readEvent(value, n) {
   const get = table(value, "a promise about events", ["delta", "pairs"], ["factor", "epsilon"]);
   const delta = number(get("delta"), "delta", 0n, false);
   demand(delta.n <= delta.d, "delta is above 1");
-  const factor = absent(get("factor")) ? null : number(get("factor"), "a factor", 0n);
-  const epsilon = absent(get("epsilon")) ? null : number(get("epsilon"), "epsilon", 0n);
+  const factor = positive(get, "factor"), epsilon = positive(get, "epsilon");
   demand((factor === null) !== (epsilon === null), "a promise about events has a factor or epsilon");
   return { delta, factor, epsilon, pairs: whole32(get("pairs"), 1n, BigInt(n) * BigInt(n - 1), "pairs") };
 }
@@ -291,20 +293,23 @@ function checkRate(promise) {
   demand(promise.rate.compare(epsilonBelow(promise)) <= 0, "the rate exceeds the promise");
 }
 
+/** A list with one entry for each axis. */
+function axesOf(get, key, { length }) {
+  const found = listOf(get(key), key);
+  demand(found.length === length, `${key} are not one for each axis`);
+  return found;
+}
+
 function readBox(value, unit) {
   const get = table(value, "the box", ["sides", "cells", "metric", "origin", "frame"]);
   const sides = listOf(get("sides"), "sides").map((side) => lengthOf(side, "a side", true));
   demand(sides.length >= 1 && sides.length <= 3, "a box has 1 to 3 sides");
-  const each = (key) => {
-    const found = listOf(get(key), key);
-    demand(found.length === sides.length, `${key} are not one for each axis`);
-    return found;
-  };
-  const cells = each("cells").map((count) => whole32(count, 1n, 1n << 14n, "the number of cells"));
+  const cells = axesOf(get, "cells", sides).map((count) => whole32(count, 1n, 1n << 14n, "the number of cells"));
   demand(product(cells) <= 2 ** 22, "the box has too many cells");
   const metric = get("metric");
   demand(typeof metric === "string" && Object.hasOwn(FORM_OF, metric), "the metric is not known");
-  const box = { sides, cells, metric, origin: each("origin").map((at) => lengthOf(at, "the origin")), frame: null };
+  const box = { sides, cells, metric, origin: null, frame: null };
+  box.origin = axesOf(get, "origin", sides).map((at) => lengthOf(at, "the origin"));
   if (absent(get("frame"))) return box;
   const frame = table(get("frame"), "the frame", ["south", "west", "radius", "margin", "degrees"]);
   const degrees = listOf(frame("degrees"), "degrees").map((scale) => lengthOf(scale, "degrees", true));
@@ -325,8 +330,7 @@ function readBox(value, unit) {
 function readLattice(value, box) {
   const get = table(value, "the lattice", ["degree", "halvings", "breaks"]);
   const degree = whole32(get("degree"), 1n, 2n, "the degree"), halvings = whole32(get("halvings"), 0n, 4n, "halvings");
-  const breaks = listOf(get("breaks"), "breaks").map((axis) => listOf(axis, "breaks"));
-  demand(breaks.length === box.sides.length, "breaks are not one list for each axis");
+  const breaks = axesOf(get, "breaks", box.sides).map((axis) => listOf(axis, "breaks"));
   const ends = breaks.map((axis, k) => {
     demand(axis.length >= 2 && axis.length <= 1 + 2 ** (14 - halvings), "an axis has too few breaks or too many");
     const found = axis.map((at) => lengthOf(at, "a break"));
@@ -343,20 +347,15 @@ function readLattice(value, box) {
 
 function readNoise(value, box) {
   const get = table(value, "the noise", ["cells", "reach", "floor", "halvings"]);
-  const each = (key, least, most) => {
-    const found = listOf(get(key), key);
-    demand(found.length === box.sides.length, `${key} are not one for each axis`);
-    return found.map((count) => whole32(count, least, most, key));
-  };
+  const each = (key, least, most) =>
+    axesOf(get, key, box.sides).map((count) => whole32(count, least, most, key));
   const cells = each("cells", 1n, 1n << 31n), reach = each("reach", 0n, 1n << 10n);
   demand(cells.every((count, k) => count % box.cells[k] === 0), "cells of noise are no multiples of those of the box");
-  const halvings = whole32(get("halvings"), 0n, 4n, "halvings"), floor = get("floor");
-  const written = typeof floor === "string" && INTEGER_TEXT.test(floor);
-  demand(written && BigInt(floor) >= 1n, "the floor is no positive integer");
+  const halvings = whole32(get("halvings"), 0n, 4n, "halvings"), floor = natural(get("floor"), "the floor");
   const extended = cells.reduce((all, count, k) => all * BigInt(count + 2 + 2 * reach[k]), 1n);
   demand(extended < 1n << 62n, "the lattice of noise is too large");
   demand(product(reach.map((r) => (r + 4) * 2 ** halvings)) <= 2 ** 24, "the noise reaches too far");
-  return { cells, reach, halvings, floor: BigInt(floor), extended };
+  return { cells, reach, halvings, floor, extended };
 }
 
 /** A point of the plane as fractions. */
@@ -396,11 +395,8 @@ function readBoxClaims(value, box, lattice, noise) {
     demand(!["dual_unit", "bound_parts", "bound_strides"].some((key) => value.has(key)), "a bound is missing");
     return claims;
   }
-  const each = (key, most) => {
-    const found = listOf(get(key), key);
-    demand(found.length === box.cells.length, `${key} are not one for each axis`);
-    return found.map((count, k) => whole32(count, 1n, BigInt(most(k)), key));
-  };
+  const each = (key, most) =>
+    axesOf(get, key, box.cells).map((count, k) => whole32(count, 1n, BigInt(most(k)), key));
   claims.dualUnit = number(get("dual_unit"), "the unit of the dual", 0n);
   claims.boundParts = each("bound_parts", () => 2 ** 14);
   const secrets = box.cells.map((count, k) => count * claims.boundParts[k]);
