@@ -48,7 +48,7 @@ function unpacked(file, data, size) {
     demand(declared.has(name), `the section ${name} is missing`);
     demand(count(name) === many, `the section ${name} has ${count(name)} numbers, ${many} are needed`);
   }
-  for (const name of declared.keys()) demand(Object.hasOwn(expected, name), `the section ${name} is not needed`);
+  for (const name of declared.keys()) demand(Object.hasOwn(expected, name), "a section is not needed");
   demand(sum + unfolded <= LARGEST_UNPACKED, "the sections are too large");
   demand(effort <= 2 ** 23 + 2 ** 10 * size, "the file asks for more than its size allows");
   const found = {};
