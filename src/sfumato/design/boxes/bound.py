@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import gcd, inf
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,8 @@ from sfumato.watch import Watch
 _REACH = {1: (1, 1), 2: (3, 5), 3: (1, 2)}
 # What is taken off the prices, as a part of the loss, where nobody says otherwise.
 _SLACK = 1e-3
+# What rounding multipliers down may take off the bound, as a part of it.
+_ROUNDED_OFF = 2e-4
 # A loss of less than this part of a step is none.
 _SMALLEST = 1e-3
 
@@ -213,21 +215,19 @@ def splits_of(
 ) -> tuple[bytes, float]:
     """Which cubes are halved, depth first, so that prices less a part of the loss are covered at all corners.
 
-    Cubes are not halved where prices lowered by ``part`` of the loss can be covered; at the deepest level as much is
-    taken off as is needed. Also what is taken off in the end, in units of the loss.
+    Cubes are not halved where prices lowered by ``part`` of the loss can be covered. Where they cannot be covered at
+    the deepest level, what is missing is taken off the prices of the secrets that lack it, which is less than what all
+    would have to give. Also what is taken off all prices, in units of the loss.
     """
     # where one secret has all the mass nothing is lost, and no part of it would be a slack
     slack = part * max(float(price.sum()), _SMALLEST * float(problem.step.max()))
-    tests = [_CornerTest(problem, level, price) for level in range(deepest + 1)]
+    tests = [_CornerTest(problem, level, price) for level in range(deepest)]
     active = _cubes(problem.shape)
     halved: list[Integers] = []
     for level in range(deepest):
         failing = ~tests[level].pass_at(active, slack, watch)
         halved.append(active[failing])
         active = _halves(active[failing])
-    if len(active):
-        while not tests[deepest].pass_at(active, slack, watch).all() and not watch.over:
-            slack *= 1.25
     keys = [{tuple(cube) for cube in level.tolist()} for level in halved]
     bits: list[int] = []
 
@@ -250,8 +250,7 @@ class _CornerTest:
         self.problem, self.level, self.price = problem, level, price
         self.sides = tuple((side - 1 << level) + 1 for side in problem.shape)
         self.least = orbits_of_cells(problem.group, self.sides).least
-        self.enough: dict[int, float] = {}  # the least slack with which a corner was covered
-        self.tried: dict[int, float] = {}
+        self.passed: dict[int, bool] = {}
 
     def pass_at(self, cubes: Integers, slack: float, watch: Watch) -> NDArray[np.bool_]:
         """Whether all corners of each cube are covered."""
@@ -260,17 +259,14 @@ class _CornerTest:
         k = cubes.shape[1]
         ends = [np.minimum(cubes + np.array(c), np.array(self.sides) - 1) for c in product((0, 1), repeat=k)]
         numbers = np.stack([self.least[np.ravel_multi_index(tuple(end.T), self.sides)] for end in ends], axis=1)
-        new = [c for c in np.unique(numbers).tolist() if self.enough.get(c, inf) > slack > self.tried.get(c, 0.0)]
+        new = [c for c in np.unique(numbers).tolist() if c not in self.passed]
         if new and not watch.over:
             where = np.stack(np.unravel_index(np.array(new), self.sides), axis=-1)
             cost = self.problem.masses[:, None] * self.problem.lowered(where, self.level)
             wanted = self.price - slack * self.problem.masses
             short = covered(cost, wanted, self.problem.logs, 1e-5, watch).short
-            for corner, lack in zip(new, short.tolist(), strict=True):
-                self.tried[corner] = slack
-                if lack <= 0.01 * slack:
-                    self.enough[corner] = slack
-        passed = np.array([self.enough.get(c, inf) <= slack for c in numbers.ravel().tolist()])
+            self.passed |= dict(zip(new, (short <= 0.01 * slack).tolist(), strict=True))
+        passed = np.array([self.passed.get(c, False) for c in numbers.ravel().tolist()])
         return np.asarray(passed.reshape(numbers.shape).all(axis=1))
 
 
@@ -291,7 +287,7 @@ def _halves(cubes: Integers) -> Integers:
 def box_bound(problem: FiniteProblem, price: Floats, splits: bytes, slack: float, watch: Watch) -> BoxBound:
     """Multipliers for all corners of the cover, as integers, and the bound that they prove, a little rounded down."""
     cover, given = _multipliers(problem, price, splits, slack, watch)
-    dual = _in_integers(given, dual_unit(float(given.values.max(initial=0.0))))
+    dual = _in_integers(given, coarse_unit([given], float(price.sum())))
     return BoxBound(Fraction(_proved_value(problem, cover, dual)), problem.parts, splits, dual)
 
 
@@ -315,6 +311,32 @@ def _multipliers(
         done[to[chosen]] = True
         parts.append(Multipliers(where[fresh.first], where[fresh.second], to[fresh.action], fresh.values))
     return cover, Multipliers.joined(*parts)
+
+
+def coarse_unit(every: list[Multipliers], value: float) -> Fraction:
+    """The largest power of two of which multipliers may be multiples without lowering a bound by more than a little.
+
+    Rounded down, each takes less than a unit from the column where a secret is worst off. Multipliers are most of what
+    a file with a bound has to carry, and of the digits of floats nearly all would be noise.
+
+    Examples
+    --------
+    >>> ones = np.ones(3, dtype=np.int64)
+    >>> given = Multipliers(0 * ones, ones, np.array([0, 1, 1]), np.array([0.1, 0.2, 0.3]))
+    >>> coarse_unit([given], 1.0)                                     # two of them bring something to secret 0 at once
+    Fraction(1, 16384)
+    """
+    spent = 0
+    for given in every:
+        if len(given):
+            columns = int(given.action.max()) + 1
+            times = np.unique(given.first * columns + given.action, return_counts=True)
+            most = np.zeros(int(given.first.max()) + 1, dtype=np.int64)
+            np.maximum.at(most, times[0] // columns, times[1])
+            spent += int(most.sum())
+    if not spent or not value > 0:
+        return dual_unit(max((float(given.values.max(initial=0.0)) for given in every), default=0.0))
+    return Fraction(2) ** int(np.floor(np.log2(_ROUNDED_OFF * value / spent)))
 
 
 def _in_integers(given: Multipliers, unit: Fraction) -> Dual:
@@ -354,7 +376,7 @@ def classes_bound(
             done[key] = part, _class_multipliers(part, splits, slack, (level, fine, accuracy), watch)
         own = numbers[tuple(slice(r, None, m) for r, m in zip(start, strides, strict=True))].ravel()
         classes.append((*done[key], own))
-    unit = dual_unit(max(float(given.values.max(initial=0.0)) for _, given, _ in classes))
+    unit = coarse_unit([given for _, given, _ in classes], float(price.sum()))
     value = sum(_proved_value(part, cover, _in_integers(given, unit)) for part, given, _ in classes)
     every = (replace(given, first=own[given.first], second=own[given.second]) for _, given, own in classes)
     dual = _in_integers(Multipliers.joined(*every), unit)
