@@ -18,7 +18,7 @@ import sfumato as sf
 from effort import a_few
 from sfumato import watch
 from sfumato.design.boxes import optimal
-from sfumato.design.boxes.bound import FiniteProblem, bends, box_bound, classes_bound, prices, splits_of
+from sfumato.design.boxes.bound import FiniteProblem, _without_small, bends, box_bound, classes_bound, prices, splits_of
 from sfumato.design.boxes.moments import moments
 from sfumato.design.boxes.program import box_program
 from sfumato.design.boxes.symmetry import turns
@@ -399,3 +399,18 @@ def test_the_default_outputs_cost_little(
         search._improve(mesh)
         losses.append(search.table.value)
     assert 0 <= 1 - losses[1] / losses[0] < most
+
+
+def test_corners_are_as_many_as_the_time_is_enough_for() -> None:
+    """A town with an uneven prior on 20 × 20 cells: half a minute is not enough for the finest cubes."""
+    town = sf.box((20, 20), step=1)
+    counts = np.random.default_rng(5).integers(1, 30, size=(20, 20)).tolist()
+    prior, privacy = sf.Prior.on_cells(counts, town), sf.PrivacyType(town, epsilon="3/4")
+    question = optimal._question(prior, sf.losses.distance(town), privacy, None)
+    levels = [optimal._BoxSearch(*question, 0.05, Watch(limit), None)._in_time(2, 400) for limit in (None, 600, 30, 1)]
+    assert levels[0] == 2 and levels == sorted(levels, reverse=True) and levels[-1] == 0
+
+
+def test_small_prices_are_forgone() -> None:
+    price = _without_small(np.array([1.0, 1e-5, -0.1, 2.0, 1e-4]))
+    assert price.tolist() == [1.0, 0.0, -0.1, 2.0, 0.0]

@@ -42,6 +42,8 @@ _REACH = {1: (1, 1), 2: (3, 5), 3: (1, 2)}
 _SLACK = 1e-3
 # What rounding multipliers down may take off the bound, as a part of it.
 _ROUNDED_OFF = 2e-4
+# The smallest prices are forgone up to this part of their sum.
+_FORGONE = 3e-4
 # A loss of less than this part of a step is none.
 _SMALLEST = 1e-3
 
@@ -207,7 +209,17 @@ def prices(
     for block, dual in zip(program.blocks, solution.duals, strict=True):
         for matrix, part in zip(block, dual, strict=True):
             reduced -= matrix.T @ part
-    return np.asarray(program.least(reduced)[problem.secrets.classes])
+    return _without_small(np.asarray(program.least(reduced)[problem.secrets.classes]))
+
+
+def _without_small(price: Floats) -> Floats:
+    """The same prices without the smallest: where nearly nobody lives, they are next to nothing, and take long to
+    cover.
+    """
+    order = np.argsort(price)
+    small = order[np.cumsum(np.maximum(price[order], 0.0)) <= _FORGONE * price.sum()]
+    price[small] = np.minimum(price[small], 0.0)
+    return price
 
 
 def splits_of(

@@ -45,6 +45,7 @@ from sfumato.privacy.rates import bound_rate, box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.spaces.box import Box
 from sfumato.spaces.splines import Rounding, rounding_of
+from sfumato.threads import cores
 from sfumato.watch import TimeIsUp, Watch
 
 TOLERANCE = 0.03
@@ -63,6 +64,8 @@ _LARGEST_FINITE = 900  # secrets of the finite problem; with symmetries some mor
 _MOST_COLUMNS = 700  # outputs of the finite problem, one of each orbit
 _WORTH = 0.05  # a side is refined no further when a round has gained less than this part of the tolerance
 _FINE = 0.2  # and its mesh costs less than this part: coarse rounds may gain nothing, and later ones much
+_COVER_SECONDS = 3e-8  # that a corner takes, for each pair of secrets; measured on two cores with uneven priors
+_COVERING = 0.35  # of the time that is left may be planned for corners
 _IDLE = 2  # so many times in a row: three parts of a cell may be no better than two, and four are
 _FEWEST = {1: 24, 2: 4, 3: 2}  # outputs along an axis, by dimension: where ε is small, medians are close together
 _GROWTH = 3  # a round takes at least so many times longer than the one before
@@ -477,6 +480,7 @@ class _BoxSearch:
         problem = FiniteProblem(self.box, self._bound_parts(mesh), self.density, rate * (1 + 2.0**-50), self.group)
         step = max(self.fineness * float((problem.step * strides).max()), 1e-9)
         level = 0 if self.straight else min(_DEEPEST, max(0, ceil(np.log2(step / _FINEST)))) + thorough
+        level = self._in_time(level, size)
         fine = int(thorough or (level > 0 and size * 2**self.box.dimension <= _MOST_COLUMNS * len(self.group)))
         watch = self.watch.share(0.7)
         accuracy = _accuracy(mesh) * (0.3 if thorough else 1.0)
@@ -493,6 +497,14 @@ class _BoxSearch:
             return
         splits, slack = splits_of(problem, price, level, watch, 2e-4 if thorough else 1e-3)
         self._keep(box_bound(problem, price, splits, slack, self.watch.share(0.7)), began)
+
+    def _in_time(self, level: int, size: int) -> int:
+        """How often cubes are halved so that a part of what is left of the time is enough for all their corners."""
+        left = self.watch.left
+        corner = _COVER_SECONDS * size**2 * 2 / cores() / len(self.group)
+        while left is not None and level > 0 and (size << self.box.dimension * level) * corner > _COVERING * left:
+            level -= 1
+        return level
 
     def _keep(self, bound: BoxBound, began: float) -> None:
         """The better of two bounds."""
