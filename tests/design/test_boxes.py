@@ -406,7 +406,7 @@ def test_corners_are_as_many_as_the_time_is_enough_for() -> None:
     town = sf.box((20, 20), step=1)
     counts = np.random.default_rng(5).integers(1, 30, size=(20, 20)).tolist()
     prior, privacy = sf.Prior.on_cells(counts, town), sf.PrivacyType(town, epsilon="3/4")
-    question = optimal._question(prior, sf.losses.distance(town), privacy, None)
+    question = optimal.box_question(prior, sf.losses.distance(town), privacy, None)
     levels = [optimal._BoxSearch(*question, 0.05, Watch(limit), None)._in_time(2, 400) for limit in (None, 600, 30, 1)]
     assert levels[0] == 2 and levels == sorted(levels, reverse=True) and levels[-1] == 0
 

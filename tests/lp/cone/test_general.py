@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from block_programs import lumpy_prior, random_duals, random_program, spline_program
@@ -191,3 +192,20 @@ def test_bad_arguments() -> None:
         solve_blocks(BlockProgram([[0, 1], [1, 0]], []), tolerance=0)
     with pytest.raises(InvalidInput, match="BlockProgram"):
         solve_blocks([[0, 1]])  # type: ignore[arg-type]
+
+
+def test_offsets_move_the_cones_of_each_column() -> None:
+    """Linear rows with numbers added to them, different ones for each column, beside a general solver."""
+    rng = np.random.default_rng(3)
+    cost, rows, start = rng.random((4, 5)), rng.normal(size=(6, 4)), np.full((4, 5), 0.2)
+    offsets = 0.05 + rng.random((1, 6, 5)) - (rows @ start)[None]
+    program = BlockProgram(cost, ((rows,),), inside=start, offsets=(offsets,))
+    solution = solve_blocks(program, tolerance=1e-7)
+    kept = np.kron(rows, np.eye(5))
+    best = linprog(cost.ravel(), -kept, offsets.ravel(), np.kron(np.eye(4), np.ones(5)), np.ones(4)).fun
+    assert solution.value == pytest.approx(best, abs=1e-6) and solution.bound <= best + 1e-9
+    assert ((rows @ solution.matrix + offsets[0]) >= 0).all()
+    with pytest.raises(InvalidInput, match="offsets have the shapes"):
+        BlockProgram(cost, ((rows,),), inside=start, offsets=(offsets[:, 1:],))
+    with pytest.raises(InvalidInput, match="each need one to start with"):
+        BlockProgram(cost, ((rows,),), offsets=(offsets,))

@@ -22,10 +22,11 @@ _NODES = 0.5 + np.array([-0.5, 0.5]) / np.sqrt(3.0)
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """W, one row a lattice point, one column a point p, and where these points are."""
+    """W, one row a lattice point, one column a point p; where these points are; into how many parts pieces were cut."""
 
     weights: csr_array
     points: Floats
+    parts: int
 
     def costs(self, losses: Floats) -> Floats:
         """c(v, y) from the loss of each output at the points."""
@@ -47,7 +48,7 @@ def moments(rounding: Rounding, density: Floats, parts: int) -> Moments:
     along = [_axis_moments(axis, box.breaks(i), parts) for i, axis in enumerate(rounding.axes)]
     grid = np.stack(np.meshgrid(*(places for places, _ in along), indexing="ij"), axis=-1)
     weights = _combined([tables for _, tables in along], np.asarray(density, dtype=np.float64).reshape(box.shape))
-    return Moments(weights, grid.reshape(-1, box.dimension))
+    return Moments(weights, grid.reshape(-1, box.dimension), parts)
 
 
 def _combined(tables: list[list[csr_array]], density: Floats) -> csr_array:

@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arguments import items
 from sfumato.certify import kernel
-from sfumato.certify.coordinates import BoxBound, BoxMechanism, as_point, check_prior, prove_on_box
-from sfumato.channels.prior import Prior, as_prior
+from sfumato.certify.coordinates import BoxBound, BoxMechanism, prove_on_box
+from sfumato.channels.prior import Prior
 from sfumato.design.answer import tell
 from sfumato.design.boxes.bound import FiniteProblem, box_bound, classes_bound, prices, splits_of
 from sfumato.design.boxes.moments import Moments, moments
+from sfumato.design.boxes.patches import Patches, lattices_for
 from sfumato.design.boxes.program import box_program
+from sfumato.design.boxes.question import box_question
 from sfumato.design.boxes.symmetry import Turn, turns
 from sfumato.design.boxes.table import (
     MIXED,
@@ -35,7 +36,7 @@ from sfumato.design.boxes.table import (
     moved,
 )
 from sfumato.design.result import BoxDesign
-from sfumato.errors import InvalidInput, InvalidPrior, NotConverged, PrivacyViolation, TooLarge, expect, shown
+from sfumato.errors import NotConverged, PrivacyViolation, TooLarge
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.lp.cone.general import solve_blocks
 from sfumato.lp.cone.program import ColumnProgress, Ending
@@ -66,6 +67,7 @@ _WORTH = 0.05  # a side is refined no further when a round has gained less than 
 _FINE = 0.2  # and its mesh costs less than this part: coarse rounds may gain nothing, and later ones much
 _COVER_SECONDS = 3e-8  # that a corner takes, for each pair of secrets; measured on two cores with uneven priors
 _COVERING = 0.35  # of the time that is left may be planned for corners
+_MANY_PATCHES = 100.0  # ε² times an area with as many symmetries as one: from there on patches take turns
 _IDLE = 2  # so many times in a row: three parts of a cell may be no better than two, and four are
 _FEWEST = {1: 24, 2: 4, 3: 2}  # outputs along an axis, by dimension: where ε is small, medians are close together
 _GROWTH = 3  # a round takes at least so many times longer than the one before
@@ -118,14 +120,16 @@ def design_on_box(
 
     ``aim`` is for who needs less than both sides of it.
     """
-    prior, loss, privacy, box, given = question = _question(prior, loss, privacy, outputs)
+    prior, loss, privacy, box, given = question = box_question(prior, loss, privacy, outputs)
     if given is None and too_large(privacy):
         blind = _blind(prior, loss, box)
         # no noise that is the same everywhere loses less than k/ε, and where people are close together silence may
         if blind > box.dimension / float(box_rate(privacy)):
             noise = noise_design(prior, loss, privacy, watch, progress, ", since the box is too large for a table")
-            if noise.loss <= blind:
+            search = _BoxSearch(*question, tolerance, watch, progress, aim or Aim())
+            if noise.loss <= blind and search.patches is None:
                 return noise
+            return min(noise, search.design(), key=lambda design: design.loss)
     return _BoxSearch(*question, tolerance, watch, progress, aim or Aim()).design()
 
 
@@ -143,7 +147,7 @@ def lattice_loss(
     progress: Callable[[Any], object] | None,
 ) -> float:  # fmt: skip
     """About what the design loses whose tolerance this is, in floats: its table without a bound and without a proof."""
-    search = _BoxSearch(*_question(prior, loss, privacy, outputs), tolerance, watch, progress, Aim(("lattice",)))
+    search = _BoxSearch(*box_question(prior, loss, privacy, outputs), tolerance, watch, progress, Aim(("lattice",)))
     search.search()
     assert search.table is not None
     return search.table.value
@@ -151,7 +155,7 @@ def lattice_loss(
 
 def silent_loss(prior: Prior | None, loss: Any, privacy: PrivacyType, outputs: Any) -> float:
     """What is lost, at most, by who tells nothing: one output, where the prior loses least."""
-    return _BoxSearch(*_question(prior, loss, privacy, outputs), 1.0, Watch(), None).silent().value
+    return _BoxSearch(*box_question(prior, loss, privacy, outputs), 1.0, Watch(), None).silent().value
 
 
 def too_large(privacy: PrivacyType) -> bool:
@@ -166,32 +170,6 @@ def too_large(privacy: PrivacyType) -> bool:
     privacy, box = as_box_type(privacy)
     rows = prod(ceil(privacy.rate * float(side) / _COARSEST) for side in box.sides)
     return rows > _LARGEST_LATTICE[box.dimension]
-
-
-def _question(
-    prior: Prior | None, loss: Any, privacy: PrivacyType, outputs: Any
-) -> tuple[Prior, CoordinateLoss, PrivacyType, Box, dict[tuple[float, ...], tuple[Fraction, ...]] | None]:
-    """What is asked, looked at."""
-    privacy, box = as_box_type(privacy)
-    if prior is None:
-        raise InvalidPrior("a design on a box needs a prior: Prior.uniform(box), or Prior.on_cells(counts, box)")
-    prior, loss = as_prior(prior), expect(loss, CoordinateLoss, "the loss on a box", "losses.distance(box) makes one")
-    check_prior(prior, loss, box)
-    return prior, loss, privacy, box, None if outputs is None else _given(outputs, box)
-
-
-def _given(outputs: Any, box: Box) -> dict[tuple[float, ...], tuple[Fraction, ...]]:
-    """The outputs that somebody wants, by their coordinates from the origin of the box in floats."""
-    found: dict[tuple[float, ...], tuple[Fraction, ...]] = {}
-    for output in items(outputs, "outputs"):
-        point = as_point(output, box)
-        place = tuple(float(c - o) for c, o in zip(point, box.origin, strict=True))
-        if place in found:
-            raise InvalidInput(f"output {shown(output)} is given twice: a point is listed once")
-        found[place] = point
-    if not found:
-        raise InvalidInput("no output is given: list at least one point, or leave the choice to the design")
-    return found
 
 
 def noise_design(
@@ -244,6 +222,15 @@ class _BoxSearch:
         # along an interval, and for sums of distances, losses do not bend between secrets
         self.straight = self.box.metric == "manhattan" or self.box.dimension == 1
         self.outputs = None if self.given is None else np.array(list(self.given))
+        self.patches = self._patches()
+
+    def _patches(self) -> Patches | None:
+        """Where a lattice is large beside what its symmetries leave, its patches take turns."""
+        across = prod(float(self.rate * side) for side in self.box.sides)
+        if self.outputs is not None or self.box.dimension != 2 or across < _MANY_PATCHES * len(self.group):
+            return None
+        lattices = lattices_for(self.box, float(self.rate))
+        return Patches(self.privacy, self.loss, float(self.rate), self._moments, lattices) if lattices else None
 
     # ------------------------------------------------------------- rounds
 
@@ -261,7 +248,10 @@ class _BoxSearch:
         stopped = False
         if float(self.rate * max(self.box.sides)) < _LEAST_ACROSS:
             sides.pop("lattice", None)  # any mechanism loses e^(−ε‖x − x′‖) times as much as silence, or more
-        if "lattice" in sides and not self._fits("lattice", MESHES[0]):  # coarse ones, up to the finest that does
+        if "lattice" in sides and self.patches is not None:
+            widest = max(float(self.rate * step) for step in self.box.step)
+            sides["lattice"] = iter([(widest / max(parts), False) for parts in self.patches.rounds])
+        elif "lattice" in sides and not self._fits("lattice", MESHES[0]):  # coarse ones, up to the finest that does
             finest = next(mesh for mesh in (2.0**k for k in range(1, 1000)) if self._fits("lattice", mesh))
             sides["lattice"] = iter([(coarser * finest, False) for coarser in (4, 2, 1)])
         while sides and not self._enough(errors):
@@ -270,7 +260,9 @@ class _BoxSearch:
             if not mesh or not self._fits(side, mesh):
                 del sides[side]
                 continue
-            if self.watch.over or not self.watch.allows(_GROWTH * self.seconds.get(f"last {side}", 0.0)):
+            # a sweep may end anywhere, and what it has gained is kept
+            growth = 0.1 if side == "lattice" and self.patches is not None else _GROWTH
+            if self.watch.over or not self.watch.allows(growth * self.seconds.get(f"last {side}", 0.0)):
                 stopped = True
                 del sides[side]  # the other side may be quicker
                 continue
@@ -295,6 +287,8 @@ class _BoxSearch:
             if idle[side] == _IDLE:
                 del sides[side]  # what is left is lost elsewhere: by given outputs, or on the other side
             errors[side] = _LATTICE_ERROR * mesh**2
+            if side == "lattice" and self.patches is not None:
+                errors[side] += min(1.0, gained / max(self.table.value, 1e-300))
             if side == "bound":
                 errors[side] = _BOUND_ERROR * mesh**2 + (0.0 if self.straight else _COVER_ERROR[thorough])
         return stopped and not self._enough(errors)
@@ -340,7 +334,7 @@ class _BoxSearch:
     def _fits(self, side: str, mesh: float) -> bool:
         """Whether the lattice, or the finite problem of a bound, is small enough for cells of that mesh."""
         if side == "lattice":
-            return prod(self._cells(mesh)) <= _LARGEST_LATTICE[self.box.dimension]
+            return self.patches is not None or prod(self._cells(mesh)) <= _LARGEST_LATTICE[self.box.dimension]
         return bool(self._secrets(mesh) <= _LARGEST_FINITE * len(self.group) ** 0.3)
 
     def _secrets(self, mesh: float) -> int:
@@ -420,6 +414,14 @@ class _BoxSearch:
     def _improve(self, mesh: float) -> None:
         """Solve the conic program of a finer lattice."""
         began = self.watch.spent
+        if self.patches is not None:
+            self._announce(f"sweep {self.patches.sweeps + 1} over a lattice with cells of {mesh:.2g}/ε")
+            table = self.patches.sweep(self.watch, lambda value: self._show("", min(value, self._standing("lattice"))))
+            self.iterations += 1
+            self.seconds["solve"] = self.seconds.get("solve", 0.0) + self.watch.spent - began
+            if table.value < self._standing("lattice"):
+                self.table = table
+            return
         self._announce(f"solving on a lattice with cells of {mesh:g}/ε")
         rounding = self._rounding(self._cells(mesh))
         weighed = self._moments(rounding)
@@ -542,7 +544,8 @@ class _BoxSearch:
         }  # fmt: skip
         loss, bound = mechanism.proof.loss, mechanism.proof.bound or Fraction(0)
         assert loss is not None
-        method = f"conic program on {' × '.join(map(str, mechanism.rounding.shape))} lattice points"
+        how = "conic program" if self.patches is None else "conic programs of patches"
+        method = f"{how} on {' × '.join(map(str, mechanism.rounding.shape))} lattice points"
         if len(mechanism.outputs) == 1:
             method = "nothing is told"
         if not bound and not stopped and self.table.value and "bound" in self.aim.sides:

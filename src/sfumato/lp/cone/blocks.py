@@ -40,7 +40,10 @@ class BlockProgram:
     totals
         b > 0, one number for each row of A; by default 1.
     inside
-        A column strictly inside all blocks; by default the constant one.
+        A column strictly inside all blocks; by default the constant one. Or one for each column, as many as C has.
+    offsets
+        What is added to the forms of a block, T r + g₀ ≥ ‖U₁ r + g₁, …‖, for each column its own: an array of shape
+        (1 + k, rows of the matrices, columns of R) for each block, or none.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class BlockProgram:
     sums: csr_array = None  # type: ignore[assignment]  # these defaults depend on the number of rows
     totals: Floats = None  # type: ignore[assignment]
     inside: Floats = None  # type: ignore[assignment]
+    offsets: tuple[Floats, ...] = ()
 
     def __post_init__(self) -> None:
         cost = checked_cost(self.cost)
@@ -68,9 +72,13 @@ class BlockProgram:
         totals = np.ones(sums.shape[0]) if self.totals is None else floats(array(self.totals, "the totals", 1))
         if len(totals) != sums.shape[0] or not (np.isfinite(totals) & (totals > 0)).all():
             raise InvalidInput(f"{sums.shape[0]} sums need as many totals, finite and positive, found {shown(totals)}")
-        inside = np.ones(len(cost)) if self.inside is None else floats(array(self.inside, "the column inside", 1))
-        _check_inside(inside, blocks, len(cost))
-        checked = {"cost": cost, "blocks": blocks, "sums": sums, "totals": totals, "inside": inside}
+        inside = np.ones(len(cost)) if self.inside is None else np.asarray(self.inside)
+        inside = floats(array(inside, "the column inside", max(1, inside.ndim)))
+        offsets = _offsets(self.offsets, blocks, cost.shape[1])
+        _check_inside(inside, blocks, offsets, cost.shape)
+        checked = {
+            "cost": cost, "blocks": blocks, "sums": sums, "totals": totals, "inside": inside, "offsets": offsets,
+        }  # fmt: skip
         for name, value in checked.items():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -124,11 +132,24 @@ def _sums(given: Any, n: int) -> csr_array:
     return sums
 
 
-def _check_inside(inside: Floats, blocks: tuple[Block, ...], n: int) -> None:
-    if inside.shape != (n,) or not (np.isfinite(inside) & (inside > 0)).all():
+def _offsets(given: Any, blocks: tuple[Block, ...], m: int) -> tuple[Floats, ...]:
+    offsets = tuple(floats(array(part, "the offsets", 3)) for part in given)
+    shapes = [(len(block), block[0].shape[0], m) for block in blocks]
+    if offsets and [part.shape for part in offsets] != shapes:
+        raise InvalidInput(f"offsets have the shapes {shapes}, found {[part.shape for part in offsets]}")
+    return offsets
+
+
+def _check_inside(inside: Floats, blocks: tuple[Block, ...], offsets: tuple[Floats, ...], shape: Any) -> None:
+    n = shape[0]
+    if inside.shape not in ((n,), shape) or not (np.isfinite(inside) & (inside > 0)).all():
         raise InvalidInput(f"the column inside has {n} entries, finite and positive, found {shown(inside)}")
+    if offsets and inside.shape != shape:
+        raise InvalidInput("columns that have offsets each need one to start with")
     for k, block in enumerate(blocks):
-        slack = smallest(np.stack([matrix @ inside for matrix in block]))
+        forms = np.stack([matrix @ inside for matrix in block])
+        slack = smallest(forms + offsets[k] if offsets else forms)
+        slack = slack.min(axis=1) if slack.ndim > 1 else slack
         if not (slack > 0).all():
             i = int(np.argmin(slack))
             raise InvalidInput(
@@ -170,7 +191,8 @@ def blocks_bound(program: BlockProgram, duals: Sequence[Any]) -> float:
     """The lower bound Σ_c b_c min_{x in c, y} (C − Σ Gᵀz)_xy / A_cx that any duals z in the cones give, in floats.
 
     G stacks the matrices of a block. The cones are their own duals, so that z·G r ≥ 0 and Σ C∘R ≥ Σ (C − Gᵀz)∘R; and
-    with prices p for which Aᵀp ≤ C − Gᵀz this is at least Σ_y p·A r_y = p·b.
+    with prices p for which Aᵀp ≤ C − Gᵀz this is at least Σ_y p·A r_y = p·b. With offsets it is z·(G r + g) ≥ 0,
+    so that Σ z·g is taken off.
 
     Examples
     --------
@@ -183,7 +205,7 @@ def blocks_bound(program: BlockProgram, duals: Sequence[Any]) -> float:
     program = expect(program, BlockProgram, "a program of blocks", "BlockProgram(cost, blocks)")
     if len(duals) != len(program.blocks):
         raise InvalidInput(f"{len(program.blocks)} blocks need as many arrays of duals, found {len(duals)}")
-    reduced = program.cost.copy()
+    reduced, spent = program.cost.copy(), 0.0
     for k, (block, given) in enumerate(zip(program.blocks, duals, strict=True)):
         z = floats(array(given, f"the duals of block {k}", 3))
         shape = len(block), block[0].shape[0], program.shape[1]
@@ -193,7 +215,8 @@ def blocks_bound(program: BlockProgram, duals: Sequence[Any]) -> float:
             raise InvalidInput(f"the duals of block {k} leave their cones by {-smallest(z).min():.3g}")
         for matrix, part in zip(block, z, strict=True):
             reduced -= matrix.T @ part
-    return float(program.totals @ program.least(reduced))
+        spent += float((program.offsets[k] * z).sum()) if program.offsets else 0.0
+    return float(program.totals @ program.least(reduced)) - spent
 
 
 def of_columns(program: ColumnProgram) -> BlockProgram:

@@ -62,12 +62,13 @@ class BlockIterate:
         self.order = _narrow_order(program)
         blocks = tuple(tuple(csr_array(matrix[:, self.order]) for matrix in block) for block in program.blocks)
         self.program = program = BlockProgram(
-            program.cost[self.order], blocks, program.sums[:, self.order], program.totals, program.inside[self.order]
-        )
+            program.cost[self.order], blocks, program.sums[:, self.order], program.totals, program.inside[self.order],
+            program.offsets,
+        )  # fmt: skip
         self.watch, self.arrays = watch, arrays or Arrays()
         self.floor = program.least(program.cost)
         cost = program.cost - (program.sums.T @ self.floor)[:, None]
-        r = program.inside[:, None] * _column_sizes(program, cost)
+        r = program.inside[:, None] * _column_sizes(program, cost) if program.inside.ndim == 1 else program.inside
         # What is left of costs without a choice is rounding error, and no scale. A power of two changes no digits, so
         # that duals are inside their cones in the program's scale too.
         stake = max(float((cost * r).sum()), _SMALLEST_SCALE**2 * float((np.abs(program.cost) * r).sum())) or 1.0
@@ -97,8 +98,10 @@ class BlockIterate:
 
     def _start(self, cost: Floats, r: Floats, parts: list[slice]) -> None:
         """Columns that are multiples of the one inside, and duals that make them nearly central."""
-        m, blocks, inside = self.program.shape[1], self.program.blocks, self.program.inside[:, None]
+        m, blocks, offsets = self.program.shape[1], self.program.blocks, self.program.offsets
+        inside = self.program.inside.reshape(len(cost), -1)
         slacks = [inside[None], *(np.stack([matrix @ inside for matrix in block]) for block in blocks)]
+        slacks[1:] = [part + g for part, g in zip(slacks[1:], offsets, strict=True)] if offsets else slacks[1:]
         z = [inverse(s) * weight * (m / self.weight) for s, weight in zip(slacks, self.forms.light, strict=True)]
         reduced = cost.copy()
         for block, duals in zip(blocks, z[1:], strict=True):
@@ -109,10 +112,10 @@ class BlockIterate:
         self.strips = []
         for part in parts:
             columns = np.zeros_like(cost[:, part])
-            every = [entries[:, :, part], *(block + columns[:1] for block in z[1:])]
+            every = [entries[:, :, part], *((block[:, :, part] if offsets else block) + columns[:1] for block in z[1:])]
             costs, start = self.arrays.given(cost[:, part]), self.arrays.given(r[:, part])
-            systems = self._systems(columns.shape[1])
-            self.strips.append(Strip(self.forms, costs, start, [self.arrays.given(z) for z in every], systems))
+            systems, added = self._systems(columns.shape[1]), [self.arrays.given(g[:, :, part]) for g in offsets]
+            self.strips.append(Strip(self.forms, costs, start, [self.arrays.given(z) for z in every], systems, added))
         self.dp = np.zeros_like(self.price)
         self.missing = self._missing()
 
@@ -158,7 +161,8 @@ class BlockIterate:
         """Value and bound of the present iterate."""
         totals = self.program.totals
         least = self.program.least(np.stack(self._each(Strip.least_reduced), axis=1))
-        inside = np.array([sum(strip.value for strip in self.strips), totals @ least])
+        spent = sum(strip.spent for strip in self.strips)
+        inside = np.array([sum(strip.value for strip in self.strips), totals @ least - spent])
         value, bound = float(totals @ self.floor) + self.scale * inside
         return float(value), float(bound)
 

@@ -127,11 +127,16 @@ class Strip:
         Where they begin: entries, and duals of all cones.
     systems
         Where their systems are kept.
+    offsets
+        What is added to the forms of all blocks but the entries; nothing where there is none.
     """
 
-    def __init__(self, forms: Forms, cost: Any, r: Any, z: Parts, systems: Systems) -> None:
+    def __init__(
+        self, forms: Forms, cost: Any, r: Any, z: Parts, systems: Systems, offsets: Parts | None = None
+    ) -> None:
         self.forms, self.cost, self.r, self.z, self.systems = forms, cost, r, z, systems
-        self.s = forms.of(r)
+        self.offsets = offsets or []
+        self.s = self._slacks(r)
         self.passes = [passes_for(part) for part in self.s]
         self.dr = self.ahead_r = r * 0.0
         self.scalings: list[Scaling] = []
@@ -143,6 +148,18 @@ class Strip:
         self.goal: Parts = []
         self.old = self.dr, self.d, self.t, self.goal
         self.tried, self.tried_z = (r, self.s), z
+
+    def _slacks(self, r: Any) -> Parts:
+        """G r + g."""
+        entries, *blocks = self.forms.of(r)
+        if self.offsets:
+            blocks = [part + offset for part, offset in zip(blocks, self.offsets, strict=True)]
+        return [entries, *blocks]
+
+    @property
+    def spent(self) -> float:
+        """Σ z·g."""
+        return float(sum((z * g).sum() for z, g in zip(self.z[1:], self.offsets, strict=False)))
 
     @property
     def value(self) -> float:
@@ -247,7 +264,7 @@ class Strip:
     def try_primal(self, length: float) -> bool:
         """Whether r is strictly inside after a step, in spite of rounding."""
         r = self.r + length * self.ahead_r
-        self.tried = r, self.forms.of(r)
+        self.tried = r, self._slacks(r)
         return self._are_inside(self.tried[1])
 
     def take_primal(self) -> None:

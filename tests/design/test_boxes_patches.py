@@ -1,0 +1,122 @@
+"""Patches in turns: what stays as it is, what can only become better, and what a town with an uneven prior gains."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.design.boxes import optimal
+from sfumato.design.boxes.moments import Moments, moments
+from sfumato.design.boxes.patches import (
+    START,
+    SWEEPS,
+    Patches,
+    halved,
+    lattices_for,
+    noise_start,
+    refined,
+    room,
+    swept,
+)
+from sfumato.design.boxes.table import BoxTable
+from sfumato.mechanisms.smoothing import steepest
+from sfumato.spaces.box import Box
+from sfumato.spaces.splines import Rounding
+from sfumato.watch import Watch
+
+EPSILON = 1.0
+
+
+@cache
+def town() -> tuple[sf.Prior, Box]:
+    """Three places where people live, and few between them."""
+    box = sf.box((12, 11), step=1, unit="km")
+    x, y = np.meshgrid(np.arange(12) + 0.5, np.arange(11) + 0.5, indexing="ij")
+    bumps = ((3, 3, 40), (9, 4, 25), (6, 9, 30))
+    counts = 1 + sum(size * np.exp(-((x - a) ** 2 + (y - b) ** 2) / 3) for a, b, size in bumps)
+    return sf.Prior.on_cells(np.rint(counts).astype(int).tolist(), box), box
+
+
+def weigh(rounding: Rounding) -> Moments:
+    return moments(rounding, town()[0].float_weights, 2)
+
+
+@cache
+def start() -> BoxTable:
+    box = town()[1]
+    return noise_start(sf.PrivacyType(box, epsilon=EPSILON), (1, 1), weigh, sf.losses.distance(box))
+
+
+def test_noise_begins_below_the_promise_and_near_to_what_noise_loses() -> None:
+    table = start()
+    assert steepest(table.matrix, table.rounding, 1) <= START * EPSILON * (1 + 1e-9)
+    assert np.abs(table.matrix.sum(axis=1) - 1).max() < 1e-12
+    assert 1.2 < table.value * EPSILON < 2 / START
+
+
+def test_sweeps_keep_sums_and_promises_and_never_lose() -> None:
+    table, loss = start(), sf.losses.distance(town()[1])
+    for sweep in range(3):
+        told: list[float] = []
+        better = swept(table, weigh(table.rounding), loss, EPSILON, sweep, Watch(), told.append)
+        assert told == sorted(told, reverse=True)
+        assert better.value <= told[-1] * (1 + 1e-9) < table.value  # outputs move once more
+        assert np.abs(better.matrix.sum(axis=1) - 1).max() < 1e-9 and better.matrix.min() > 0
+        assert steepest(better.matrix, better.rounding, 1) <= room(sweep) * EPSILON * (1 + 1e-9)
+        table = better
+    assert table.value < 0.96 * start().value
+
+
+def test_time_that_is_up_leaves_the_table() -> None:
+    table, loss = start(), sf.losses.distance(town()[1])
+    same = swept(table, weigh(table.rounding), loss, EPSILON, 0, Watch(0.0), lambda _: None)
+    assert np.array_equal(same.matrix, table.matrix)
+
+
+def test_a_finer_lattice_has_the_same_functions() -> None:
+    table = start()
+    finer = refined(table, weigh, sf.losses.distance(town()[1]))
+    assert finer.rounding.shape == tuple(2 * (n - 2) + 2 for n in table.rounding.shape)
+    # outputs move a little, and stand in the order of their places
+    for point in ((Fraction(1, 3), Fraction(2)), (Fraction(11, 2), Fraction(31, 7)), (Fraction(12), Fraction(11))):
+        here, there = (
+            np.sort(sum(float(share) * each.matrix[v] for v, share in each.rounding.weights(point).items()))
+            for each in (table, finer)
+        )
+        assert here == pytest.approx(there, rel=1e-12)
+    assert steepest(finer.matrix, finer.rounding, 0) <= START * EPSILON * (1 + 1e-9)
+    for axis in range(2):
+        constant = halved(np.ones((5, 4)), axis)
+        assert (constant == 1).all() and constant.shape[axis] == 2 * ((5, 4)[axis] - 1)
+
+
+def test_lattices_are_finer_one_after_the_other_and_none_has_too_many_rows() -> None:
+    box = sf.box((40, 40), step=2)
+    assert lattices_for(box, 0.5) == [(2, 2)]
+    assert lattices_for(box, 1.0) == [(3, 3)]
+    assert lattices_for(sf.box((10, 10), step=1), 0.75) == [(1, 1), (2, 2)]
+    assert lattices_for(sf.box((400, 400), step=1), 1.0) == []
+    sides = Patches(sf.PrivacyType(box, epsilon=1), sf.losses.distance(box), 1.0, weigh, [(1, 1), (2, 2)]).rounds
+    assert len(sides) == SWEEPS and sides == sorted(sides)
+
+
+def test_a_design_of_a_town_is_found_by_patches_and_proved() -> None:
+    prior, box = town()
+    privacy = sf.PrivacyType(box, epsilon=EPSILON)
+    told: list[float] = []
+    design = sf.design(prior, sf.losses.distance(box), privacy, tolerance=0.3, progress=lambda s: told.append(s.value))
+    assert design.gap <= 0.3
+    assert float(design.loss) <= min(value for value in told if value > 0) * (1 + 1e-9)
+    assert sf.verify(design.mechanism) and "patch" in design.method
+
+
+def test_symmetric_boxes_are_solved_as_a_whole() -> None:
+    box = sf.box((12, 12), step=1)
+    question = optimal.box_question(
+        sf.Prior.uniform(box), sf.losses.distance(box), sf.PrivacyType(box, epsilon=1), None
+    )
+    assert optimal._BoxSearch(*question, 0.05, Watch(), None).patches is None
