@@ -7,7 +7,7 @@ best when the time is up, or when the gap is small enough, is rounded to integer
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -68,6 +68,7 @@ _FINE = 0.2  # and its mesh costs less than this part: coarse rounds may gain no
 _COVER_SECONDS = 3e-8  # that a corner takes, for each pair of secrets; measured on two cores with uneven priors
 _COVERING = 0.35  # of the time that is left may be planned for corners
 _MANY_PATCHES = 100.0  # ε² times an area with as many symmetries as one: from there on patches take turns
+_SETTLED, _BOUND_BEGINS = 0.035, 0.25  # what a lattice may still lose, and the part of the time, when bounds begin
 _IDLE = 2  # so many times in a row: three parts of a cell may be no better than two, and four are
 _FEWEST = {1: 24, 2: 4, 3: 2}  # outputs along an axis, by dimension: where ε is small, medians are close together
 _GROWTH = 3  # a round takes at least so many times longer than the one before
@@ -255,7 +256,7 @@ class _BoxSearch:
             finest = next(mesh for mesh in (2.0**k for k in range(1, 1000)) if self._fits("lattice", mesh))
             sides["lattice"] = iter([(coarser * finest, False) for coarser in (4, 2, 1)])
         while sides and not self._enough(errors):
-            side = max(sides, key=lambda name: errors[name])
+            side = self._next_side(sides, errors)
             mesh, thorough = next(sides[side], (0.0, False))
             if not mesh or not self._fits(side, mesh):
                 del sides[side]
@@ -292,6 +293,14 @@ class _BoxSearch:
             if side == "bound":
                 errors[side] = _BOUND_ERROR * mesh**2 + (0.0 if self.straight else _COVER_ERROR[thorough])
         return stopped and not self._enough(errors)
+
+    def _next_side(self, sides: Collection[str], errors: dict[str, float]) -> str:
+        """The side that loses more; where patches take turns, a bound comes when these have gained most, or in time."""
+        if self.patches is not None and self.bound is None and len(sides) > 1 and self.patches.sweeps:
+            limit = self.watch.limit
+            late = limit is not None and self.watch.spent > _BOUND_BEGINS * limit
+            return "bound" if late or errors["lattice"] < _SETTLED else "lattice"
+        return max(sides, key=lambda name: errors[name])
 
     def _enough(self, errors: dict[str, float]) -> bool:
         """Whether what was asked for is there."""
