@@ -27,11 +27,12 @@ from sfumato.design.boxes.program import box_program
 from sfumato.design.boxes.question import box_question
 from sfumato.design.boxes.symmetry import Turn, turns
 from sfumato.design.boxes.table import (
-    MIXED,
+    TOTAL,
     BoxTable,
     best_places,
     claim_of,
     exact_points,
+    few_bits,
     integer_weights,
     moved,
 )
@@ -76,7 +77,9 @@ _GROWTH = 3  # a round takes at least so many times longer than the one before
 _IN_STEP = 1.25
 _ACROSS = 4.0  # ε times a box below which its sides, not 1/ε, say how fine is fine
 _LEAST_ACROSS = 2.0**-16  # ε times a box below which bounds are about a larger ε: the difference is less than that part
-_SAFE = 1 + 1e-5  # what is shown is never better than what is returned: integers lose less than this
+# Integers with few bits may lose this part of the tolerance, and always less than the second number: a file is as small
+# as that allows. What is shown is never better than what is returned.
+_FEW_BITS, _LEAST_LOST = 0.01, 1e-5
 
 
 MESHES = (1.0, 0.7, 0.5, 0.36, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.012, 0.008, 0.005, 0.003)
@@ -224,6 +227,7 @@ class _BoxSearch:
         self.straight = self.box.metric == "manhattan" or self.box.dimension == 1
         self.outputs = None if self.given is None else np.array(list(self.given))
         self.patches = self._patches()
+        self.safe = 1 + max(_LEAST_LOST, _FEW_BITS * min(self.tolerance, 0.05))
 
     def _patches(self) -> Patches | None:
         """Where a lattice is large beside what its symmetries leave, its patches take turns."""
@@ -305,7 +309,7 @@ class _BoxSearch:
     def _enough(self, errors: dict[str, float]) -> bool:
         """Whether what was asked for is there."""
         loss, bound = self.aim.loss, self.aim.bound
-        met = (loss is None or self._standing("lattice") * _SAFE <= loss) and (
+        met = (loss is None or self._standing("lattice") * self.safe <= loss) and (
             bound is None or self._standing("bound") > bound
         )
         if len(self.aim.sides) == 1:
@@ -337,7 +341,7 @@ class _BoxSearch:
         return self.table.value if side == "lattice" else 0.0 if self.bound is None else float(self.bound.value)
 
     def _gap(self) -> float:
-        value = np.inf if self.table is None else self.table.value * _SAFE
+        value = np.inf if self.table is None else self.table.value * self.safe
         return 1.0 if self.bound is None else (value - float(self.bound.value)) / value
 
     def _fits(self, side: str, mesh: float) -> bool:
@@ -536,7 +540,7 @@ class _BoxSearch:
     def _show(self, stage: str, value: float | None = None) -> None:
         assert self.table is not None
         if self.progress is not None:
-            value = (self.table.value if value is None else value) * _SAFE
+            value = (self.table.value if value is None else value) * self.safe
             bound = -np.inf if self.bound is None else float(self.bound.value)
             gap = (value - bound) / value if self.bound is not None else np.inf
             tell(self.progress, ColumnProgress(self.iterations, value, bound, gap, self.watch.spent, stage), self.watch)
@@ -578,9 +582,11 @@ class _BoxSearch:
         else:
             points = [self.given[place] for place in map(tuple, table.outputs.tolist())]
         outputs = points if self.box.dimension > 1 else [point[0] for point in points]
-        for mixed in MIXED:
-            weights = integer_weights(table.matrix, mixed)
+        for mixed, total in few_bits(len(table.outputs), self.safe - 1):
+            weights = integer_weights(table.matrix, mixed, total)
             claim = claim_of(weights, cost, self.prior, self.loss, table.parts, self.bound)
+            if total < TOTAL and claim.value > self.safe * table.value:
+                continue
             try:
                 return prove_on_box(
                     weights, self.privacy, table.rounding, outputs, rate=self.rate, halvings=table.halvings,

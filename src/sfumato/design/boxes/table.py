@@ -21,12 +21,14 @@ from sfumato.spaces.splines import Rounding
 from sfumato.threads import on_threads
 
 TOTAL = 1 << 48
-"""The sum of a row: what is rounded away is far below what a solver has settled."""
+"""The sum of a row, at most: what is rounded away is far below what a solver has settled."""
 
 MIXED = (2.0**-20, 2.0**-14, 2.0**-8)
 """So much of a row goes to all outputs alike, the room in which integers are rounded: the next where one is not enough.
 """
 
+_BITS = (24, 26, 28, 30, 32, 36, 40, 44)  # of the sum of a row; fewer make a smaller file
+_UNITS = 48  # of each output that are the room of integers with few bits: they are rounded by one
 _RARE = 1e-7  # An output that is given more seldom than this, on average, is merged with its neighbour.
 _MOVES = 30  # Steps of Weiszfeld's iteration, at most.
 _STILL = 1e-6  # A step of so small a part of the longest side is the last.
@@ -121,15 +123,27 @@ def _merged(table: BoxTable, weighed: Moments, loss: CoordinateLoss) -> BoxTable
     return replace(table, outputs=where[kept], matrix=matrix, value=float((cost * matrix).sum()))
 
 
-def integer_weights(matrix: Floats, mixed: float = MIXED[0]) -> Array:
-    """Rows as integers with sum ``TOTAL``, a little of each row spread over all outputs.
+def few_bits(outputs: int, most: float) -> list[tuple[float, int]]:
+    """Which part of a row is spread, and the sum of a row, for sums with few bits first; at most so much is spread.
+
+    Examples
+    --------
+    >>> [(round(mixed * 1e6), total.bit_length() - 1) for mixed, total in few_bits(100, 1e-4)][:3]
+    [(72, 26), (18, 28), (4, 30)]
+    """
+    tried = [(_UNITS * outputs / 2.0**bits, 1 << bits) for bits in _BITS]
+    return [one for one in tried if one[0] <= most] + [(mixed, TOTAL) for mixed in MIXED]
+
+
+def integer_weights(matrix: Floats, mixed: float = MIXED[0], total: int = TOTAL) -> Array:
+    """Rows as integers with one sum, a little of each row spread over all outputs.
 
     What rounding leaves of a row goes to the output that is given most often.
     """
     rows = matrix / matrix.sum(axis=1, keepdims=True)
     spread = (1 - mixed) * rows + mixed / rows.shape[1]
-    weights = np.floor(spread * TOTAL).astype(np.int64)
-    weights[:, int(rows.sum(axis=0).argmax())] += TOTAL - weights.sum(axis=1)
+    weights = np.floor(spread * total).astype(np.int64)
+    weights[:, int(rows.sum(axis=0).argmax())] += total - weights.sum(axis=1)
     return np.asarray(weights)
 
 
