@@ -30,7 +30,10 @@ from sfumato.numbers import floats
 from sfumato.watch import TimeIsUp, Watch, _compiling
 
 ROUNDING = 1e-9  # relative: what repair and integers may cost beside floats
-SIMPLE = ("exponential noise", "one output for all")
+SIMPLE = (
+    "exponential noise", "one output for all", "planar Laplace noise",
+    "planar Laplace noise, told by the nearest place",
+)  # fmt: skip
 
 
 class Clock:

@@ -1,7 +1,8 @@
 """Mechanisms and bounds that need no solver: what is returned where the time is up before a solver has anything.
 
 Exponential noise, e^{−εd/2} around the secret for which each output is best, keeps every promise about ratios, and one
-output for all secrets keeps every promise there is. Both come with the best action for each output. Bounds come from
+output for all secrets keeps every promise there is. Where secrets are places in a plane, Laplace noise does with half
+as much of it (:mod:`sfumato.design.planar_noise`). All come with the best action for each output. Bounds come from
 the costs alone (:mod:`sfumato.design.bounds`).
 """
 
@@ -12,19 +13,24 @@ from time import perf_counter
 
 import numpy as np
 
+from sfumato.channels.channel import as_channel
 from sfumato.design.answer import NO_MULTIPLIERS, Answer, Multipliers
+from sfumato.design.planar_noise import planar_noise
 from sfumato.design.problem import Problem
+from sfumato.errors import NotSupported, SolverError
 from sfumato.lp import Limit
 from sfumato.lp.cone.near import exponential_shares
+from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.numbers import Floats, floats
 
 # The best action of every output is looked for up to so many products, which take some seconds.
 _MOST_PRODUCTS = 2 * 10**10
+_MOST_PLACES = 150  # for which known noise is summed up and proved within two seconds
 _SPARE = 1e-9  # In floats a limit is kept by this share of its level, so that rounding does not break it.
 
 
 def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:
-    """The better of the two in floats, of those that keep the limits; None where none does.
+    """The best of them in floats, of those that keep the limits; None where none does.
 
     Parameters
     ----------
@@ -45,6 +51,10 @@ def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:
     candidates = [(_same_for_all(problem), "one output for all")]
     if not problem.events and not small:
         candidates.append((_exponential(problem), "exponential noise"))
+        noise = planar_noise(problem) if problem.objective.plain else None
+        if noise is not None:
+            candidates.append((noise, "planar Laplace noise"))
+            candidates += _known(problem)
     kept = [(matrix, method) for matrix, method in candidates if _keeps_limits(problem, matrix)]
     if not kept:
         return None
@@ -78,6 +88,20 @@ def _exponential(problem: Problem) -> Floats:
     matrix = np.zeros((m, n))
     np.add.at(matrix, (share.T @ stakes).argmin(axis=1), share.T)
     return np.ascontiguousarray(matrix.T)
+
+
+def _known(problem: Problem) -> list[tuple[Floats, str]]:
+    """Planar Laplace noise told by the nearest place, as strong as the promise allows: it pays for few places."""
+    known = MECHANISMS["planar_laplace"]
+    if len(problem.privacy.space) > _MOST_PLACES or not known.applies(problem.privacy):
+        return []
+    try:
+        told = floats(as_channel(known(problem.privacy)).matrix)
+    except (NotSupported, SolverError):
+        return []
+    matrix = np.zeros(problem.shape)
+    np.add.at(matrix.T, (told.T @ problem.float_cost).argmin(axis=1), told.T)
+    return [(matrix, "planar Laplace noise, told by the nearest place")]
 
 
 def _keeps_limits(problem: Problem, matrix: Floats) -> bool:
