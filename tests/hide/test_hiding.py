@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -20,10 +21,13 @@ from shapely.geometry import box as rectangle
 import sfumato as sf
 from hide_files import BOX, QUICK, csv_file, points, table
 from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported
+from sfumato.hide import hiding
 from sfumato.hide.choice import Chosen
 from sfumato.hide.hiding import question_of
 from sfumato.hide.sources import Source
-from sfumato.hide.wish import Wish
+from sfumato.hide.wish import TIME_LIMIT, TOLERANCE, Wish
+from sfumato.specs.schema import SolveSpec
+from sfumato.specs.setup import setup
 from sfumato.specs.spec import read_spec
 
 
@@ -313,3 +317,23 @@ def test_a_place_that_cannot_be_written_is_said_at_once(tmp_path: Path, monkeypa
     monkeypatch.setattr("sfumato.files.tempfile.mkstemp", full)
     with pytest.raises(InvalidInput, match=r"hidden\.csv cannot be written: No space left on device"):
         sf.hide(csv_file(tmp_path / "trips.csv"), "1 km", output=tmp_path / "hidden.csv", **QUICK)
+
+
+def test_it_is_said_what_points_lose_beside_the_least_noise_and_silence(hidden: Any) -> None:
+    found = re.fullmatch(
+        r"a table of its own for this box: points move ([\d.]+) km on average; at best ([\d.]+) km; "
+        r"Laplace noise ([\d.]+) km; nothing told ([\d.]+) km", hidden.why.split(": no table")[0],
+    )  # fmt: skip
+    assert found is not None, hidden.why
+    lost, least, noise, silent = map(float, found.groups())
+    assert least <= hidden.design.bound <= hidden.design.loss <= lost <= 1.01 * silent
+    assert noise == pytest.approx(2 / np.log(2), rel=1e-2)
+
+
+def test_a_spec_without_effort_has_that_of_a_wish(hidden: Any) -> None:
+    """Without a table [solve] the tolerance and the time limit of ``hide`` are meant, not those of a design."""
+    plain = hidden.spec.model_copy(update={"solve": SolveSpec()})
+    question = hiding._with_effort(setup(plain), plain)
+    assert (question.tolerance, question.time_limit) == (TOLERANCE, TIME_LIMIT)
+    question = hiding._with_effort(setup(hidden.spec), hidden.spec)
+    assert question.tolerance == float(hidden.spec.solve.tolerance)

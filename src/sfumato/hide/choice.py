@@ -8,13 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.certify.noise import BoxNoise
-from sfumato.design.boxes.optimal import noise_design
+from sfumato.design.boxes.optimal import noise_design, silent_loss
 from sfumato.design.calibration import calibrate
 from sfumato.design.optimal import design
 from sfumato.design.result import BoxDesign, Design
 from sfumato.errors import NotConverged, NotSupported, SolverError, keyword
-from sfumato.numbers import between
-from sfumato.report.sections_words import gap_words
+from sfumato.measures.uncertainty import prior_loss
+from sfumato.numbers import at_least, at_most, between
+from sfumato.privacy.rates import box_rate
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs.setup import BoxSetup, Setup
 from sfumato.specs.spec import Spec
@@ -77,7 +78,11 @@ def chosen_cells(
         progress=progress,
     )  # fmt: skip
     about = f"the promise is about these {words.many} and not about every metre: {words.taken}"
-    return Chosen(best, f"a table for {len(question.space)} {words.many}{_above(best)}; {about}")
+    standing = ""
+    if question.objective.plain and question.prior is not None and question.loss is not None:
+        silent = float(prior_loss(question.prior, question.loss))
+        standing = _standing(best, question.space.unit, silent, None, question.loss.name or "the loss")
+    return Chosen(best, f"a table for {len(question.space)} {words.many}{standing}; {about}")
 
 
 def chosen(question: BoxSetup, watch: Watch, progress: Callable[[Any], object] | None = None) -> Chosen:
@@ -87,15 +92,23 @@ def chosen(question: BoxSetup, watch: Watch, progress: Callable[[Any], object] |
         question.prior, question.loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
         time_limit=watch, progress=progress,
     )  # fmt: skip
+    silent = silent_loss(question.prior, question.loss, question.privacy, question.outputs)
+    usual = question.space.dimension / float(box_rate(question.privacy))
+
+    def beside(design: Design) -> str:
+        return _standing(design, question.space.unit, silent, usual)
+
     if _is_noise(best):
-        return Chosen(best, f"{_SAME}: the box is too large for a table{_above(best)}")
+        return Chosen(best, f"{_SAME}, since the box is too large for a table{beside(best)}")
     if best.gap <= question.tolerance:
-        return Chosen(best, f"a table of its own for this box{_above(best)}")
+        return Chosen(best, f"a table of its own for this box{beside(best)}")
     noise = _noise(question)
-    wanted = f"no table came within {100 * question.tolerance:.2g} % of the best possible in time"
+    wanted = (
+        f"no table came within {100 * question.tolerance:.2g} % of the best possible in time; more time comes closer"
+    )
     if noise is None or best.loss <= noise.loss:
-        return Chosen(best, f"a table{_above(best)}: {wanted}, but {_SAME} would lose more")
-    return Chosen(noise, f"{_SAME}{_above(noise)}: {wanted}")
+        return Chosen(best, f"a table of its own for this box{beside(best)}; {wanted}")
+    return Chosen(noise, f"{_SAME}{beside(noise)}; {wanted}")
 
 
 def calibrated(
@@ -129,5 +142,21 @@ def _is_noise(best: Design) -> bool:
     return isinstance(mechanism, BoxNoise)
 
 
-def _above(best: Design) -> str:
-    return f"; no mechanism loses more than {gap_words(best.gap)} less" if 0 < best.gap < 1 else ""
+def _standing(best: Design, unit: str, silent: float, usual: float | None, name: str = "distance") -> str:
+    """What is lost, the least that is possible, what Laplace noise loses, and who tells nothing: in this order."""
+
+    def shown(number: str) -> str:
+        return f"{number} {unit}".rstrip()
+
+    lost = f"points move {shown(at_most(best.loss, 3))} on average"
+    if name != "distance":
+        lost = f"{name} {at_most(best.loss, 3)} on average"
+        unit = ""
+    words = [
+        lost,
+        f"at best {shown(at_least(best.bound, 3))}" if best.bound > 0 else "how little is possible is not known",
+    ]
+    if usual is not None:
+        words.append(f"Laplace noise {shown(f'{usual:.3g}')}")
+    words.append(f"nothing told {shown(f'{silent:.3g}')}")
+    return ": " + "; ".join(words)

@@ -27,7 +27,7 @@ from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
 from sfumato.hide.repeating import answered, naming
 from sfumato.hide.sources import Source, column_of, source_of, with_decimal
-from sfumato.hide.wish import Wish, Wishes, is_data, wish_of, with_wishes
+from sfumato.hide.wish import TIME_LIMIT, TOLERANCE, Wish, Wishes, is_data, wish_of, with_wishes
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.crs import system_of
 from sfumato.release.places import Geometry, Place, Position, in_system
@@ -130,7 +130,7 @@ def hide(
     else:
         asked = _from_spec(spec, hide, wishes, start)
     start = with_decimal(start, asked.column)
-    question = setup(asked.spec)
+    question = _with_effort(setup(asked.spec), asked.spec)
     terms = _terms(asked.column, asked.spec.release, wishes.get("ledger"), wishes.get("dataset"))
     Checked(start, asked.column, targets[0] if targets else None, asked.corners).look(question.space, terms)
     found, asked = _found(asked, question, wishes, progress)
@@ -139,6 +139,13 @@ def hide(
         return _released_file(start, targets, found, asked, terms, overwrite, say)
     work = tell(batch_release(found.design.mechanism, terms))
     return _hidden(start, found, asked, work, table=start.back(released_table(start.table, work, BATCH)))
+
+
+def _with_effort(question: Any, spec: Spec) -> Any:
+    """What a spec does not say of tolerance and time is as for a wish."""
+    said = spec.solve.model_fields_set
+    usual = {"tolerance": TOLERANCE, "time_limit": TIME_LIMIT}
+    return replace(question, **{name: value for name, value in usual.items() if name not in said})
 
 
 def _found(asked: Asked, question: Any, wishes: Any, progress: Callable[[Any], object] | None) -> tuple[Chosen, Asked]:
