@@ -22,7 +22,7 @@ from sfumato.channels.prior import Prior
 from sfumato.design.answer import tell
 from sfumato.design.boxes.bound import FiniteProblem, box_bound, classes_bound, prices, splits_of
 from sfumato.design.boxes.moments import Moments, moments
-from sfumato.design.boxes.patches import Patches, lattices_for
+from sfumato.design.boxes.patches import Patches, patches_for
 from sfumato.design.boxes.program import box_program
 from sfumato.design.boxes.question import box_question
 from sfumato.design.boxes.symmetry import Turn, turns
@@ -68,7 +68,6 @@ _WORTH = 0.05  # a side is refined no further when a round has gained less than 
 _FINE = 0.2  # and its mesh costs less than this part: coarse rounds may gain nothing, and later ones much
 _COVER_SECONDS = 3e-8  # that a corner takes, for each pair of secrets; measured on two cores with uneven priors
 _COVERING = 0.35  # of the time that is left may be planned for corners
-_MANY_PATCHES = 100.0  # ε² times an area with as many symmetries as one: from there on patches take turns
 _SETTLED, _BOUND_BEGINS = 0.035, 0.25  # what a lattice may still lose, and the part of the time, when bounds begin
 _IDLE = 2  # so many times in a row: three parts of a cell may be no better than two, and four are
 _FEWEST = {1: 24, 2: 4, 3: 2}  # outputs along an axis, by dimension: where ε is small, medians are close together
@@ -226,16 +225,11 @@ class _BoxSearch:
         # along an interval, and for sums of distances, losses do not bend between secrets
         self.straight = self.box.metric == "manhattan" or self.box.dimension == 1
         self.outputs = None if self.given is None else np.array(list(self.given))
-        self.patches = self._patches()
+        self.patches: Patches | None = None
+        if self.outputs is None:
+            rate = float(self.rate)
+            self.patches = patches_for(self.privacy, self.loss, rate, self.density, len(self.group), self._moments)
         self.safe = 1 + max(_LEAST_LOST, _FEW_BITS * min(self.tolerance, 0.05))
-
-    def _patches(self) -> Patches | None:
-        """Where a lattice is large beside what its symmetries leave, its patches take turns."""
-        across = prod(float(self.rate * side) for side in self.box.sides)
-        if self.outputs is not None or self.box.dimension != 2 or across < _MANY_PATCHES * len(self.group):
-            return None
-        lattices = lattices_for(self.box, float(self.rate))
-        return Patches(self.privacy, self.loss, float(self.rate), self._moments, lattices) if lattices else None
 
     # ------------------------------------------------------------- rounds
 

@@ -48,6 +48,8 @@ _PATCH, _MARGIN = 5.0, 3.0  # ε times the side of a patch, and how far around i
 _APART = 0.85  # ε times the distance of outputs, about: closer ones are joined
 _COARSE, _FINE, _COARSEST = 0.8, 0.5, 1.3  # ε times the side of a cell: at first, in the end, at most
 _MOST_ROWS = 6_000
+_MANY = 100.0  # ε² times the area of a box, for each of its symmetries, from which on patches take turns
+_UNEVEN = 2.0  # times as many people as in the mean cell are in the fullest one, at least
 _ACCURACY = 5e-3  # the gap of a patch: sweeps that follow gain more than that
 
 
@@ -152,6 +154,22 @@ class Patches:
         self.table = swept(self.table, weighed, self.loss, self.rate, self.sweeps, watch, told)
         self.sweeps += 1
         return self.table
+
+
+def patches_for(
+    privacy: PrivacyType, loss: CoordinateLoss, rate: float, density: Floats, symmetries: int,
+    weigh: Callable[[Rounding], Moments],
+) -> Patches | None:  # fmt: skip
+    """Patches that take turns, where a box is large beside what its symmetries leave, and people live unevenly.
+
+    In the midst of people who live evenly no mechanism is much better than noise, so that sweeps gain next to nothing.
+    """
+    box = loss.box
+    across = prod(rate * float(side) for side in box.sides)
+    if box.dimension != 2 or across < _MANY * symmetries or density.max() < _UNEVEN * density.mean():
+        return None
+    lattices = lattices_for(box, rate)
+    return Patches(privacy, loss, rate, weigh, lattices) if lattices else None
 
 
 def lattices_for(box: Box, rate: float) -> list[tuple[int, ...]]:
