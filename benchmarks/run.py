@@ -66,6 +66,7 @@ RUNS = {
     "sampler": Run("bench_sampler.py --one-core", 4),
     "release": Run("bench_release.py", 4),
     "hide": Run("bench_hide.py", 8),
+    "city": Run("bench_city.py", 6),
     "plane": Run("bench_plane.py", 12),
     "plane_draws": Run("bench_plane_draws.py --one-core", 2),
     "plane_pairs": Run("bench_plane_pairs.py", 20),
