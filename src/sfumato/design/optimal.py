@@ -22,6 +22,7 @@ from sfumato.design.boxes.optimal import design_on_box
 from sfumato.design.certified import proved_design
 from sfumato.design.choice import choose, quick_try, successor, with_less_memory
 from sfumato.design.closed_forms import closed_form
+from sfumato.design.few_actions import few_actions
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import SMALLER, Problem, Under, problem
 from sfumato.design.result import Design
@@ -223,6 +224,8 @@ class _DesignSearch:
         if free and problem.objective.then is None and (quick := self._quickly(solver)) is not None:
             return quick
         target = _SOLVER_SHARE * tolerance
+        if free:
+            self._few_first()
         answer = self._closed_form(target) if free and not solver.rational else None
         for _ in range(_ROUNDS):
             finished = self._take(answer or self._answer(solver, target))
@@ -238,6 +241,12 @@ class _DesignSearch:
         if problem.objective.then is None or watch.over:
             return design
         return tie_broken(problem, design, solver, tolerance, watch)
+
+    def _few_first(self) -> None:
+        """Keep what is found with few actions, where a solver for all of them may have nothing in time."""
+        answer = few_actions(self.problem, self.watch, self.effort.progress)
+        if answer is not None:
+            self._take(answer)
 
     def _choice(self) -> Solver:
         self.effort.announce("choosing a solver", self.watch)

@@ -186,14 +186,14 @@ def problem(
         wanted = items(outputs, "outputs")
         if not wanted:
             raise InvalidInput("outputs must name at least one action of the loss")
-        loss = _with_actions(loss, [place_of(w, loss.actions, "outputs as actions of the loss") for w in wanted])
+        loss = with_actions(loss, [place_of(w, loss.actions, "outputs as actions of the loss") for w in wanted])
     ceilings = [ceiling(limit, loss, privacy.space) for limit in objective.limits]
     # a secret of prior 0 counts as soon as anything but the expected loss does
     counted = prior.float_weights > 0 if objective.plain else np.ones(len(privacy.space), dtype=bool)
     kept = undominated(np.hstack([floats(loss.matrix)[:, counted], *(floats(c.loss.matrix) for c in ceilings)]))
     if len(kept) < len(loss.actions):
-        loss = _with_actions(loss, kept)
-        ceilings = [Ceiling(_with_actions(c.loss, kept), c.level) for c in ceilings]
+        loss = with_actions(loss, kept)
+        ceilings = [Ceiling(with_actions(c.loss, kept), c.level) for c in ceilings]
     return Problem(prior, loss, privacy, objective, tuple(ceilings), events)
 
 
@@ -221,7 +221,8 @@ def _is_pair(given: Any) -> bool:
     return isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], Predicate)
 
 
-def _with_actions(loss: Loss, rows: list[int]) -> Loss:
+def with_actions(loss: Loss, rows: list[int]) -> Loss:
+    """The loss of some of its actions alone."""
     return Loss([loss.actions[w] for w in rows], loss.secrets, loss.matrix[rows], loss.name)
 
 
