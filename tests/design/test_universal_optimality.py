@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import losses
-from sfumato.design.universal import Better, Ground, impossibility, is_universally_optimal, utility_set
+from sfumato.design.universal import Better, OptimalityGround, impossibility, is_universally_optimal, utility_set
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import all_priors, ball, prior_set
 from sfumato.design.universal.question import pose
@@ -23,7 +23,7 @@ def line(n: int, alpha: str = "1/2") -> sf.PrivacyType:
 
 def ground(verdict: sf.Verdict) -> str:
     assert verdict
-    assert isinstance(verdict.witness, Ground)
+    assert isinstance(verdict.witness, OptimalityGround)
     return verdict.witness.name
 
 
