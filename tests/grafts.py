@@ -27,6 +27,7 @@ from judge import Case, truth
 _VECTORS = Path(__file__).resolve().parent / "vectors"
 _STRATEGIES = (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE, zlib.Z_FIXED)
 Parts = tuple[dict[str, Any], Sections]
+_LONGEST = 20_000  # bytes of all sections: a large vector that says little else takes minutes to prove
 
 
 def unpacked(data: bytes) -> Parts | None:
@@ -51,7 +52,11 @@ def unpacked(data: bytes) -> Parts | None:
 def vectors() -> tuple[Parts, ...]:
     """All vectors whose frame is whole and whose sections are short, true ones and forged ones."""
     found = [unpacked(path.read_bytes()) for path in sorted(_VECTORS.glob("*.sfm"))]
-    return tuple(parts for parts in found if parts is not None and parts[1])
+    return tuple(parts for parts in found if parts is not None and parts[1] and _size(parts[1]) <= _LONGEST)
+
+
+def _size(sections: Sections) -> int:
+    return sum(len(body) for _, body in sections.values())
 
 
 def changed_vector(seed: int) -> bytes:

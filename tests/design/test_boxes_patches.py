@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design.boxes import optimal
+from sfumato.design.boxes import optimal, patches
 from sfumato.design.boxes.moments import Moments, moments
 from sfumato.design.boxes.patches import (
     START,
@@ -104,7 +104,8 @@ def test_lattices_are_finer_one_after_the_other_and_none_has_too_many_rows() -> 
     assert len(sides) == SWEEPS and sides == sorted(sides)
 
 
-def test_a_design_of_a_town_is_found_by_patches_and_proved() -> None:
+def test_a_design_of_a_town_is_found_by_patches_and_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patches, "SWEEPS", 2)
     prior, box = town()
     privacy = sf.PrivacyType(box, epsilon=EPSILON)
     told: list[float] = []
