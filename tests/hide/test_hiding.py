@@ -131,7 +131,7 @@ def asked(**wishes: Any) -> Any:
 
 
 def test_an_error_finds_the_promise(tmp_path: Path) -> None:
-    done = sf.hide(table(), error="800 m", box=BOX, cell="1 km", time_limit=10)
+    done = sf.hide(table(), error="800 m", box=BOX, cell="1 km", time_limit=3)
     assert float(done.design.loss) <= 0.8 and done.spec.privacy is not None and "no more is lost" in done.why
     assert done.spec.privacy.epsilon == done.mechanism.privacy.epsilon
 

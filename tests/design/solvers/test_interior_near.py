@@ -71,7 +71,7 @@ def test_time_that_is_up_leaves_a_proved_mechanism() -> None:
 
 def test_a_round_that_is_cut_short_leaves_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new round begins further from the optimum than the last one ended."""
-    question = towns(150, epsilon=20.0)
+    question = towns(90, epsilon=20.0)
     best = sf.design(*question, solver="interior-near", tolerance=1e-3)
     original, rounds = interior_near.solve_peaks, []
 
