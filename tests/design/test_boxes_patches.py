@@ -106,7 +106,8 @@ def test_lattices_are_finer_one_after_the_other_and_none_has_too_many_rows() -> 
 
 def test_a_design_of_a_town_is_found_by_patches_and_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patches, "SWEEPS", 2)
-    monkeypatch.setattr(patches, "_FINE", 1.0)  # one lattice
+    monkeypatch.setattr(patches, "_COARSE", 1.0)
+    monkeypatch.setattr(patches, "_FINE", 1.0)  # one lattice, and a coarse one
     prior, box = town()
     privacy = sf.PrivacyType(box, epsilon=EPSILON)
     told: list[float] = []
