@@ -12,7 +12,7 @@ SOURCES := src tests benchmarks docs
 .PHONY: demo test test-laws test-elsewhere check lint format types contract docs test-peers test-engines test-browser test-js environments bench peers-page picture clean
 
 demo: $(VENV)/.runtime
-	$(BIN)/sfumato demo
+	$(BIN)/sfumato demo --overwrite
 
 # two workers share the cores, so that matrix products take one thread each; what Python compiles is kept, since
 # workers and the many commands that tests start read the same files

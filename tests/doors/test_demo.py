@@ -86,6 +86,7 @@ def test_both_halves_follow_each_other(tmp_path: Path, monkeypatch: pytest.Monke
 
         return run
 
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo._Story, "run", told_by("cities"))
     monkeypatch.setattr(demo.PointsStory, "run", told_by("points"))
     lines = CliRunner().invoke(app, ["demo", "--out", "there"], catch_exceptions=False).stdout.splitlines()
@@ -129,3 +130,9 @@ def test_mistakes(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="--epsilon"):
         told("--epsilon", "lots", "--out", tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_make_demo_may_follow_itself() -> None:
+    """The folder of the checkout has the files of the time before; a command asks before it replaces any."""
+    makefile = (Path(__file__).resolve().parents[2] / "Makefile").read_text()
+    assert "\t$(BIN)/sfumato demo --overwrite\n" in makefile

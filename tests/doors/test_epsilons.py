@@ -10,6 +10,12 @@ from sfumato.cli.main import app
 from sfumato.errors import InvalidInput
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without files of the demonstration, which would be refused first."""
+    monkeypatch.chdir(tmp_path)
+
+
 def said(*words: str) -> str:
     done = CliRunner().invoke(app, list(words))
     if done.exception is not None:
