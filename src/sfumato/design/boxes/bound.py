@@ -233,11 +233,10 @@ def splits_of(
     """
     # where one secret has all the mass nothing is lost, and no part of it would be a slack
     slack = part * max(float(price.sum()), _SMALLEST * float(problem.step.max()))
-    tests = [_CornerTest(problem, level, price) for level in range(deepest)]
     active = _cubes(problem.shape)
     halved: list[Integers] = []
     for level in range(deepest):
-        failing = ~tests[level].pass_at(active, slack, watch)
+        failing = ~_covered_cubes(problem, level, price, active, slack, watch)
         halved.append(active[failing])
         active = _halves(active[failing])
     keys = [{tuple(cube) for cube in level.tolist()} for level in halved]
@@ -255,31 +254,20 @@ def splits_of(
     return bytes(bits), slack
 
 
-class _CornerTest:
-    """Which corners of one level can be covered with prices lowered by a slack; each orbit is looked at once."""
-
-    def __init__(self, problem: FiniteProblem, level: int, price: Floats) -> None:
-        self.problem, self.level, self.price = problem, level, price
-        self.sides = tuple((side - 1 << level) + 1 for side in problem.shape)
-        self.least = orbits_of_cells(problem.group, self.sides).least
-        self.passed: dict[int, bool] = {}
-
-    def pass_at(self, cubes: Integers, slack: float, watch: Watch) -> NDArray[np.bool_]:
-        """Whether all corners of each cube are covered."""
-        if not len(cubes):
-            return np.zeros(0, dtype=bool)
-        k = cubes.shape[1]
-        ends = [np.minimum(cubes + np.array(c), np.array(self.sides) - 1) for c in product((0, 1), repeat=k)]
-        numbers = np.stack([self.least[np.ravel_multi_index(tuple(end.T), self.sides)] for end in ends], axis=1)
-        new = [c for c in np.unique(numbers).tolist() if c not in self.passed]
-        if new and not watch.over:
-            where = np.stack(np.unravel_index(np.array(new), self.sides), axis=-1)
-            cost = self.problem.masses[:, None] * self.problem.lowered(where, self.level)
-            wanted = self.price - slack * self.problem.masses
-            short = covered(cost, wanted, self.problem.logs, 1e-5, watch).short
-            self.passed |= dict(zip(new, (short <= 0.01 * slack).tolist(), strict=True))
-        passed = np.array([self.passed.get(c, False) for c in numbers.ravel().tolist()])
-        return np.asarray(passed.reshape(numbers.shape).all(axis=1))
+def _covered_cubes(
+    problem: FiniteProblem, level: int, price: Floats, cubes: Integers, slack: float, watch: Watch
+) -> NDArray[np.bool_]:
+    """Of which cubes of a level all corners can be covered with prices lowered by a slack; each orbit is tried once."""
+    if not len(cubes) or watch.over:
+        return np.zeros(len(cubes), dtype=bool)
+    sides = tuple((side - 1 << level) + 1 for side in problem.shape)
+    least = orbits_of_cells(problem.group, sides).least
+    ends = [np.minimum(cubes + np.array(c), np.array(sides) - 1) for c in product((0, 1), repeat=cubes.shape[1])]
+    numbers = np.stack([least[np.ravel_multi_index(tuple(end.T), sides)] for end in ends], axis=1)
+    corners, which = np.unique(numbers, return_inverse=True)
+    cost = problem.masses[:, None] * problem.lowered(np.stack(np.unravel_index(corners, sides), axis=-1), level)
+    short = covered(cost, price - slack * problem.masses, problem.logs, 1e-5, watch).short
+    return np.asarray((short <= 0.01 * slack)[which.reshape(numbers.shape)].all(axis=1))
 
 
 def _cubes(shape: tuple[int, ...]) -> Integers:
