@@ -14,8 +14,8 @@ from fractions import Fraction
 from html import escape
 from math import isfinite
 from typing import Any
-from unicodedata import category
 
+from sfumato.errors import in_one_line
 from sfumato.files import GENERATOR
 from sfumato.numbers import exact as as_rational
 from sfumato.report.figure import FONT
@@ -48,10 +48,7 @@ def plain(text: object) -> str:
     >>> plain("<script>"), plain("left" + chr(0x202E) + "right")
     ('&lt;script&gt;', 'left\\u202eright')
     """
-    shown = "".join(
-        c if c.isprintable() or category(c) == "Zs" else c.encode("unicode_escape").decode() for c in str(text)
-    )
-    return escape(shown)
+    return escape(in_one_line(text))
 
 
 def label(value: Any, longest: int = _LONGEST_LABEL) -> str:
