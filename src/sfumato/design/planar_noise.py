@@ -18,6 +18,8 @@ _STEP = 0.3  # ε′ times the step of the lattice: sums over it differ from sec
 _REACH = 7.0  # ε′ times how far the lattice goes beyond the secrets: noise ends there in one case of a hundred
 _MOST_POINTS = 60_000  # of the lattice; for more the step is larger, and nothing is tried where it would be too large
 _LARGEST_STEP = 1.0
+# Of secrets, points and actions that are tried, and of pairs of secrets: both take some ten seconds on two cores.
+_MOST_PRODUCTS, _MOST_PAIRS = 3 * 10**9, 10**8
 _NEAREST = 16  # secrets next to where most people are, whose best actions are tried for a point
 _CHUNK = 2**24  # numbers that are held at a time
 _FLATTEST = 0.7  # of ε, that ε′ is at least: a map of a larger part of the Earth is none
@@ -25,12 +27,13 @@ _FLATTEST = 0.7  # of ε, that ε′ is at least: a map of a larger part of the 
 
 def planar_noise(problem: Problem) -> Floats | None:
     """A matrix of actions, or None where secrets have no places in a plane or the noise would need too many points."""
-    where = _on_a_map(problem)
+    where = _on_a_map(problem) if problem.shape[0] ** 2 <= _MOST_PAIRS else None
     rate = 0.0 if where is None else _rate(problem, where)
     if where is None or not rate > 0:
         return None
     low, high = where.min(axis=0) - _REACH / rate, where.max(axis=0) + _REACH / rate
-    step = max(_STEP / rate, float(np.sqrt(np.prod(high - low) / _MOST_POINTS)))
+    most = min(_MOST_POINTS, _MOST_PRODUCTS // (len(where) * (_NEAREST + 2)))
+    step = max(_STEP / rate, float(np.sqrt(np.prod(high - low) / max(1, most))))
     if step * rate > _LARGEST_STEP:
         return None
     along = [np.arange(start, end, step) for start, end in zip(low, high, strict=True)]
