@@ -45,8 +45,3 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    """What was frozen can go again: libraries complain at exit of what they think is lost."""
-    gc.unfreeze()
