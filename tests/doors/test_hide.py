@@ -42,6 +42,23 @@ def hide(*arguments: str) -> Result:
     return sfumato("hide", "trips.csv", "-o", "hidden.csv", *arguments)
 
 
+def test_a_spec_that_says_no_time_limit_has_a_minute(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in Python, and as for a wish."""
+    limits = []
+
+    def looked_at(*_: Any, time_limit: Any, **__: Any) -> Any:
+        limits.append(time_limit.limit)
+        raise InvalidInput("that is all")
+
+    monkeypatch.setattr("sfumato.cli.hiding.hidden_points", looked_at)
+    spec = '[space]\nkind = "box"\nsides = 2\nstep = 1\n[privacy]\nepsilon = 1\n'
+    for name, solve in (("plain", ""), ("said", "[solve]\ntime_limit = 5\n")):
+        (folder / f"{name}.toml").write_text(spec + solve)
+        with pytest.raises(InvalidInput, match="that is all"):
+            hide("--spec", f"{name}.toml")
+    assert limits == [60.0, 5.0]
+
+
 def test_one_command_from_a_csv_to_a_proved_release(folder: Path) -> None:
     done = hide("--lat", "lat", "--lon", "lon", "--hide", "1 km", *QUICK)
     assert done.exit_code == 0, done.output

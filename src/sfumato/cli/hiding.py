@@ -169,9 +169,8 @@ def _limit(given: float | None, asked: Any) -> float | None:
     """Seconds: those of the option, else of the spec, else a minute."""
     if given is not None:
         return given
-    if asked is None:
-        return TIME_LIMIT
-    return None if asked.solve.time_limit is None else float(asked.solve.time_limit)
+    said = None if asked is None else asked.solve.time_limit
+    return TIME_LIMIT if said is None else float(said)
 
 
 def _diagnosed(done: Hidden) -> list[str]:
