@@ -13,6 +13,7 @@ from sfumato.design.calibration import calibrate
 from sfumato.design.optimal import design
 from sfumato.design.result import BoxDesign, Design
 from sfumato.errors import NotConverged, NotSupported, SolverError, keyword
+from sfumato.hide.remedies import more_time, patches_on, room_words, time_words
 from sfumato.measures.uncertainty import prior_loss
 from sfumato.numbers import at_least, at_most, between
 from sfumato.privacy.rates import box_rate
@@ -98,14 +99,14 @@ def chosen(question: BoxSetup, watch: Watch, progress: Callable[[Any], object] |
     def beside(design: Design) -> str:
         return _standing(design, question.space.unit, silent, usual)
 
+    if _is_noise(best) and patches_on(question, question.space, question.prior.float_weights) is None:
+        return Chosen(best, f"{_SAME}, since the box is too large for a table{beside(best)}{room_words(question)}")
     if _is_noise(best):
-        return Chosen(best, f"{_SAME}, since the box is too large for a table{beside(best)}")
+        longer = f"; {more_time(watch)} may find one" if watch.over else ""
+        return Chosen(best, f"{_SAME}, since no table was found that loses less{beside(best)}{longer}")
     if best.gap <= question.tolerance:
         return Chosen(best, f"a table of its own for this box{beside(best)}")
-    noise = _noise(question)
-    wanted = (
-        f"no table came within {100 * question.tolerance:.2g} % of the best possible in time; more time comes closer"
-    )
+    noise, wanted = _noise(question), time_words(question, best, watch)
     if noise is None or best.loss <= noise.loss:
         return Chosen(best, f"a table of its own for this box{beside(best)}; {wanted}")
     return Chosen(noise, f"{_SAME}{beside(noise)}; {wanted}")

@@ -88,6 +88,11 @@ def solve_blocks(
     return solve_with(method, program, run, tolerance)
 
 
+def worth_a_gpu(forms: int, columns: int) -> bool:
+    """Whether a GPU is asked for a program with so many linear forms of so many columns, where there is one."""
+    return forms * columns >= _WORTH_A_GPU
+
+
 def solve_with(method: BlockIterate, program: BlockProgram, run: Run, tolerance: float) -> BlockSolution:
     """Minimise by the iterate of a run, whichever it is: what :func:`solve_blocks` does once it has chosen one."""
     best = _Best(program, method, run, tolerance)
@@ -105,7 +110,7 @@ def _method(program: BlockProgram, device: str, watch: Watch) -> BlockIterate:
         raise NotSupported(f"device {shown(device)}", ["auto", "cpu", "cuda"])
     if device == "auto":
         forms = program.shape[0] + sum(len(block) * block[0].shape[0] for block in program.blocks)
-        device = "cuda" if forms * program.shape[1] >= _WORTH_A_GPU and gpu_is_there() else "cpu"
+        device = "cuda" if worth_a_gpu(forms, program.shape[1]) and gpu_is_there() else "cpu"
     if device == "cpu":
         return BlockIterate(program, watch)
     return ArraysBlockIterate(program, watch, arrays_on(device))
