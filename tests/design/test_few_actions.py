@@ -9,9 +9,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.design import few_actions as room
-from sfumato.design.few_actions import few_actions, spread_out
+from sfumato.design.few_actions import few_actions
 from sfumato.design.problem import Problem, problem
-from sfumato.design.simple import simple_answer, value_of
+from sfumato.design.simple import simple_answer, spread_out, value_of
 from sfumato.watch import Watch
 
 

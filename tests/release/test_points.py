@@ -23,6 +23,7 @@ from box_tables import box_mechanism
 from sfumato.certify.charge import about_coordinates
 from sfumato.certify.protocol import ProvedMechanism, charge_of
 from sfumato.errors import InvalidInput, Mismatch, NotSupported
+from sfumato.numbers import exp_bounds
 from sfumato.release.ledger import Ledger
 from sfumato.release.places import Place, Position
 from sfumato.release.points import output_points, points_of
@@ -293,6 +294,31 @@ def test_snapping_says_once_that_its_promise_is_about_cells(tmp_path: Path, capl
         assert len(caplog.records) == 2
     (tmp_path / "in.csv").write_text("x,y\n1.2,0.4\n")
     assert "not about every metre" in release_file(grid, tmp_path / "in.csv", tmp_path / "out.csv", XY).note
+
+
+def test_what_follows_a_release_for_coordinates_keeps_its_promise_about_every_metre(tmp_path: Path) -> None:
+    """Told as the nearest of a list of places, too: two metres apart are two metres, and not two cells."""
+    (tmp_path / "in.csv").write_text("x,y\n1.2,0.4\n")
+    assert release_file(HIDE, tmp_path / "in.csv", tmp_path / "out.csv", XY).note == ""  # no word of cells
+    assert charge_of(HIDE).space == "coordinates, euclidean" and about_coordinates(charge_of(HIDE).metric, "km")
+    assert "all points of" in str(HIDE.proof)
+    places = [(F(1, 3) + F(i), F(j, 2)) for i in range(4) for j in range(-2, 4)]
+
+    def told(point: tuple[Fraction, Fraction]) -> list[Fraction]:
+        row = HIDE.density(point)
+        chances = [F(0)] * len(places)
+        for y, weight in zip(HIDE.outputs, row.weights, strict=True):
+            apart = [(y[0] - a) ** 2 + (y[1] - b) ** 2 for a, b in places]
+            chances[apart.index(min(apart))] += F(weight)
+        return chances
+
+    border, metre = F(4, 3), F(1, 1000)
+    factor = exp_bounds(HIDE.rate * 2 * metre)[1]
+    here, there = told((border - metre, F(1, 2))), told((border + metre, F(1, 2)))
+    assert sum(chance > 0 for chance in here) > 1
+    assert all(a <= factor * b and b <= factor * a for a, b in zip(here, there, strict=True))
+    grid = sf.exponential(sf.PrivacyType(sf.grid(4, 3, unit="km"), epsilon=1))
+    assert "not about every metre" in release_file(grid, tmp_path / "in.csv", tmp_path / "cells.csv", XY).note
 
 
 def test_a_ledger_adds_up_promises_about_coordinates_whatever_their_box(tmp_path: Path) -> None:

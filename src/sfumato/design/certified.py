@@ -148,7 +148,9 @@ def _rounded_weights(problem: Problem, answer: Answer, safe: Floats | None) -> t
     stakes = (problem.prior, problem.loss) if problem.objective.plain else (None, None)
     for share in _MIXTURES if problem.ceilings or problem.events else [0.0]:
         mixed = (1 - share) * matrix + share * _roomy(problem, matrix, safe) if share else matrix
-        rounded = private_weights(mixed, problem.privacy, *stakes)
+        used = np.flatnonzero(mixed.any(axis=0))  # repair takes a while for each column, empty or not
+        rounded = np.zeros(mixed.shape, dtype=np.int64)
+        rounded[:, used] = private_weights(mixed[:, used], problem.privacy, *stakes)
         total = int(rounded[0].sum())
         within = all(max(losses_of_secrets(c.loss.matrix, rounded, total)) <= c.level for c in problem.ceilings)
         if within and all(_hidden(event, rounded, total) for event in problem.events):

@@ -13,10 +13,11 @@ import numpy as np
 
 from sfumato.design.answer import NO_MULTIPLIERS, Answer, Progress, tell
 from sfumato.design.problem import Problem, with_actions
+from sfumato.design.simple import spread_out
 from sfumato.design.solvers import SOLVERS
 from sfumato.errors import SolverError
 from sfumato.lp.cone.program import ColumnProgress
-from sfumato.numbers import Integers, floats
+from sfumato.numbers import floats
 from sfumato.watch import TimeIsUp, Watch
 
 _LARGE = 1_000_000  # entries from which on a solver for all actions may have nothing after a minute
@@ -48,19 +49,3 @@ def few_actions(problem: Problem, watch: Watch, progress: Progress) -> Answer | 
     return replace(
         answer, matrix=matrix, multipliers=NO_MULTIPLIERS, method=f"{answer.method}, {many} outputs", finished=False
     )
-
-
-def spread_out(problem: Problem, many: int) -> Integers:
-    """So many actions, one after the other the best one for the secret that loses most by those before."""
-    cost = problem.float_cost
-    least = cost.min(axis=1)
-    chosen = [int(cost.sum(axis=0).argmin())]
-    near = cost[:, chosen[0]].copy()
-    while len(chosen) < many:
-        x = int((near - least).argmax())
-        action = int(cost[x].argmin())
-        if action in chosen:
-            break
-        chosen.append(action)
-        near = np.minimum(near, cost[:, action])
-    return np.array(sorted(chosen))

@@ -31,7 +31,7 @@ from sfumato.design.shares.recovery import warn_of_lost_shares
 from sfumato.design.simple import joined, simple_answer
 from sfumato.design.solvers import SOLVERS, Solver, Trail, solver_name
 from sfumato.design.ties import tie_broken
-from sfumato.design.time_budget import affords_proof, check_provable, kept_for_proof
+from sfumato.design.time_budget import affords_proof, check_provable, kept_for_proof, provable_outputs
 from sfumato.errors import Infeasible, InvalidInput, NotConverged, NotSupported, SolverError, TooLarge
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss, as_loss
@@ -51,6 +51,9 @@ _TOLERANCE = 1e-4  # The gap that is aimed at where nobody asks for another.
 _SOLVER_SHARE = 0.3
 # So often a solver is asked, each time for so many times less, where repair eats the gap up.
 _ROUNDS, _TIGHTER = 3, 20
+_WIDE = 1e-3  # From this tolerance on, what needs no solver may lose less than what a solver is content with.
+_WIDER = 0.1  # From this one on the same holds of noise that is the same everywhere, which takes seconds.
+_FEW_ENTRIES = 10**6  # For so many a closed form is looked for even when the time is up: it takes less than a second.
 
 
 def design(
@@ -226,7 +229,7 @@ class _DesignSearch:
         target = _SOLVER_SHARE * tolerance
         if free:
             self._few_first()
-        answer = self._closed_form(target) if free and not solver.rational else None
+        answer = self._closed_form(target) if free and (not solver.rational or watch.over) else None
         for _ in range(_ROUNDS):
             finished = self._take(answer or self._answer(solver, target))
             design = self._proved(solver)
@@ -253,9 +256,10 @@ class _DesignSearch:
         return choose(self.problem, self.watch)
 
     def _closed_form(self, target: float) -> Answer | None:
-        """What a theorem says."""
+        """What a theorem says, which is quick where secrets are few."""
         self.effort.announce("looking for a closed form", self.watch)
-        in_time = affords_proof(self.problem, self.watch) and not self.watch.over
+        (n, m), over = self.problem.shape, self.watch.over
+        in_time = affords_proof(self.problem, self.watch) and (not over or n * m <= _FEW_ENTRIES)
         return closed_form(self.problem, target) if in_time else None
 
     def _answer(self, solver: Solver, target: float, remark: str = "") -> Answer | None:
@@ -285,10 +289,10 @@ class _DesignSearch:
         problem, finished = self.problem, answer is not None and answer.finished
         plain = problem.objective.plain and not problem.events
         if answer is not None and finished and (self.best is None or is_exact(answer.matrix) or not plain):
-            self.best = answer
+            self.best = self._no_worse(answer) if plain else answer
             return True
         if answer is None and self.best is None:
-            self.best = simple_answer(problem, small=not affords_proof(problem, self.watch))
+            self.best = simple_answer(problem, outputs=provable_outputs(problem, self.watch))
         elif answer is not None:  # what needs no solver may be better than what one has in a hurry
             self.best = joined(problem, answer, self.best or simple_answer(problem))
         if self.best is None:
@@ -297,6 +301,12 @@ class _DesignSearch:
                 "it more time, or raise their levels"
             )
         return finished
+
+    def _no_worse(self, answer: Answer) -> Answer:
+        """An answer within a wide tolerance, or what needs no solver and is within it too, and loses less."""
+        if self.effort.tolerance < _WIDE or is_exact(answer.matrix):
+            return answer
+        return joined(self.problem, answer, simple_answer(self.problem, quick=self.effort.tolerance < _WIDER))
 
     def _proved(self, solver: Solver) -> Design:
         """The best answer so far, repaired and proved."""

@@ -1,41 +1,44 @@
 """Mechanisms and bounds that need no solver: what is returned where the time is up before a solver has anything.
 
 Exponential noise, e^{−εd/2} around the secret for which each output is best, keeps every promise about ratios, and one
-output for all secrets keeps every promise there is. Where secrets are places in a plane, Laplace noise does with half
-as much of it (:mod:`sfumato.design.planar_noise`). All come with the best action for each output. Bounds come from
-the costs alone (:mod:`sfumato.design.bounds`).
+output for all secrets keeps every promise there is. Where rows have sums that differ little, exponential noise needs
+less than half of ε, and is as strong as the promise allows. Where secrets have coordinates, noise that is the same
+everywhere does with half as much (:mod:`sfumato.design.same_noise`). All come with the best action for each output.
+Bounds come from the costs alone (:mod:`sfumato.design.bounds`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
-from sfumato.channels.channel import as_channel
 from sfumato.design.answer import NO_MULTIPLIERS, Answer, Multipliers
-from sfumato.design.planar_noise import planar_noise
-from sfumato.design.problem import Problem
-from sfumato.errors import NotSupported, SolverError
+from sfumato.design.problem import Problem, with_actions
+from sfumato.design.same_noise import same_noise
 from sfumato.lp import Limit
 from sfumato.lp.cone.near import exponential_shares
-from sfumato.mechanisms.registry import MECHANISMS
-from sfumato.numbers import Floats, floats
+from sfumato.numbers import Floats, Integers, floats
 
 # The best action of every output is looked for up to so many products, which take some seconds.
 _MOST_PRODUCTS = 2 * 10**10
-_MOST_PLACES = 150  # for which known noise is summed up and proved within two seconds
+_MOST_PAIRS = 10**7  # for which it is looked how strong exponential noise may be: a second
+_HALVINGS = 12  # of the interval in which that strength is
+_FEWEST = 10  # outputs that are worth it
 _SPARE = 1e-9  # In floats a limit is kept by this share of its level, so that rounding does not break it.
 
 
-def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:
+def simple_answer(problem: Problem, *, outputs: int | None = None, quick: bool = False) -> Answer | None:
     """The best of them in floats, of those that keep the limits; None where none does.
 
     Parameters
     ----------
-    small
-        Whether one output for all has to do, because even a table of probabilities takes too long to prove.
+    outputs
+        With how many outputs it has to do, because more take too long to prove; as many as there are by default.
+    quick
+        Whether noise that is the same everywhere is left out, because it takes seconds.
 
     Examples
     --------
@@ -45,16 +48,14 @@ def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:
     >>> asked = problem(sf.Prior.uniform(line), sf.losses.absolute(line), sf.PrivacyType(line, alpha="1/9"))
     >>> found = simple_answer(asked)
     >>> found.method, round(value_of(asked, found.matrix), 3)
-    ('exponential noise', 0.39)
+    ('the same noise everywhere', 0.141)
     """
     started = perf_counter()
     candidates = [(_same_for_all(problem), "one output for all")]
-    if not problem.events and not small:
-        candidates.append((_exponential(problem), "exponential noise"))
-        noise = planar_noise(problem) if problem.objective.plain else None
-        if noise is not None:
-            candidates.append((noise, "planar Laplace noise"))
-            candidates += _known(problem)
+    if not problem.events and (outputs is None or outputs >= problem.shape[1]):
+        candidates += _noises(problem, quick)
+    elif not problem.events and problem.objective.plain and outputs is not None and outputs >= _FEWEST:
+        candidates += _with_few_outputs(problem, outputs, quick)
     kept = [(matrix, method) for matrix, method in candidates if _keeps_limits(problem, matrix)]
     if not kept:
         return None
@@ -63,6 +64,40 @@ def simple_answer(problem: Problem, *, small: bool = False) -> Answer | None:
     prices = tuple(np.full(len(limit.level), float(limit.relative)) for limit in problem.limits)
     return Answer(matrix, NO_MULTIPLIERS, method, 0, perf_counter() - started,
                   finished=False, prices=prices)  # fmt: skip
+
+
+def _noises(problem: Problem, quick: bool) -> Iterator[tuple[Floats, str]]:
+    """What tells something, with the best action for each output."""
+    for matrix in _exponential(problem):
+        yield matrix, "exponential noise"
+    noise = same_noise(problem) if problem.objective.plain and not quick else None
+    if noise is not None:
+        yield noise, "the same noise everywhere"
+
+
+def _with_few_outputs(problem: Problem, outputs: int, quick: bool) -> Iterator[tuple[Floats, str]]:
+    """The same for so many actions, spread over the places where people are."""
+    kept = spread_out(problem, outputs)
+    for told, method in _noises(replace(problem, loss=with_actions(problem.loss, kept.tolist())), quick):
+        matrix = np.zeros(problem.shape)
+        matrix[:, kept] = told
+        yield matrix, f"{method}, {len(kept)} outputs"
+
+
+def spread_out(problem: Problem, many: int) -> Integers:
+    """So many actions, one after the other the best one for the secret that loses most by those before."""
+    cost = problem.float_cost
+    least = cost.min(axis=1)
+    chosen = [int(cost.sum(axis=0).argmin())]
+    near = cost[:, chosen[0]].copy()
+    while len(chosen) < many:
+        x = int((near - least).argmax())
+        action = int(cost[x].argmin())
+        if action in chosen:
+            break
+        chosen.append(action)
+        near = np.minimum(near, cost[:, action])
+    return np.array(sorted(chosen))
 
 
 def _same_for_all(problem: Problem) -> Floats:
@@ -78,30 +113,49 @@ def _same_for_all(problem: Problem) -> Floats:
     return matrix
 
 
-def _exponential(problem: Problem) -> Floats:
-    """Exponential noise around the secret for which each action is best, with the best action for each output."""
+def _exponential(problem: Problem) -> Iterator[Floats]:
+    """Exponential noise with the best action for each output.
+
+    First around the secret for which each action is best; then around all of them, as strong as the promise allows.
+    """
     stakes = problem.float_cost if problem.objective.criterion == "expected" else floats(problem.loss.matrix).T
     share = exponential_shares(stakes, problem.privacy.log_bounds)
     n, m = problem.shape
     if n * m * m > _MOST_PRODUCTS:
-        return share
-    matrix = np.zeros((m, n))
-    np.add.at(matrix, (share.T @ stakes).argmin(axis=1), share.T)
-    return np.ascontiguousarray(matrix.T)
+        yield share
+        return
+    yield _told_best(share, stakes)
+    if n * n <= _MOST_PAIRS and n * n * m <= _MOST_PRODUCTS:
+        yield _told_best(_strongest(problem.privacy.log_bounds), stakes)
 
 
-def _known(problem: Problem) -> list[tuple[Floats, str]]:
-    """Planar Laplace noise told by the nearest place, as strong as the promise allows: it pays for few places."""
-    known = MECHANISMS["planar_laplace"]
-    if len(problem.privacy.space) > _MOST_PLACES or not known.applies(problem.privacy):
-        return []
-    try:
-        told = floats(as_channel(known(problem.privacy)).matrix)
-    except (NotSupported, SolverError):
-        return []
-    matrix = np.zeros(problem.shape)
-    np.add.at(matrix.T, (told.T @ problem.float_cost).argmin(axis=1), told.T)
-    return [(matrix, "planar Laplace noise, told by the nearest place")]
+def _strongest(logs: Floats) -> Floats:
+    """Rows as e^{−s·εd}, divided by their sums, with the largest s that is found.
+
+    Two sums S differ by what is left of the promise at most: ln S(z) − ln S(x) ≤ (1 − s)·εd(x, z). So s = 1/2 will do.
+    """
+
+    def rows(strength: float) -> tuple[Floats, Floats]:
+        share = np.exp(-strength * logs)
+        return share, np.log(share.sum(axis=1))
+
+    low, high = 0.5, 1.0
+    for strength in (1.0, *([0.0] * _HALVINGS)):
+        strength = strength or (low + high) / 2
+        sums = rows(strength)[1]
+        if (sums[None] - sums[:, None] <= (1 - strength) * logs + _SPARE).all():
+            low = strength
+        else:
+            high = strength
+    share, sums = rows(low)
+    return np.asarray(share / np.exp(sums)[:, None])
+
+
+def _told_best(share: Floats, stakes: Floats) -> Floats:
+    """Outputs added up for the action that loses least after each of them."""
+    matrix = np.zeros(stakes.shape)
+    np.add.at(matrix.T, (share.T @ stakes).argmin(axis=1), share.T)
+    return matrix
 
 
 def _keeps_limits(problem: Problem, matrix: Floats) -> bool:

@@ -21,6 +21,7 @@ _PROOF_SECONDS = 1e-6, 6e-9, 6e-7, 1e-10
 _LEAST_SECONDS = 4e-7
 # No more than this share of a time limit is kept for repair and proof.
 _MOST_PROVING = 0.5
+_FINDING = 0.5  # of what is left is for finding a mechanism with few outputs
 # A call has to have ended by so many times its limit, and so many seconds more.
 _GRACE = 1.2, 5.0
 
@@ -50,6 +51,18 @@ def affords_proof(problem: Problem, watch: Watch) -> bool:
     """Whether a whole table of probabilities can still be proved in time."""
     limit = watch.limit
     return limit is None or watch.spent + _proof_seconds(problem) <= limit + overtime(limit)
+
+
+def provable_outputs(problem: Problem, watch: Watch) -> int | None:
+    """With how many outputs a table can still be proved in half of what is left; None where all of them can."""
+    if watch.limit is None or affords_proof(problem, watch):
+        return None
+    left = _FINDING * (watch.limit + overtime(watch.limit) - watch.spent)
+    (n, m), pairs = problem.shape, len(problem.privacy.space.pairs.first)
+    of_pairs, of_columns, of_entries, of_products = _PROOF_SECONDS
+    left -= of_pairs * pairs + _LEAST_SECONDS * n * m
+    of_an_output = (of_columns * pairs + of_entries * n + of_products * n * m) * 2 / cores()
+    return int(left / of_an_output) if left > 0 else 0
 
 
 def _proof_seconds(problem: Problem) -> float:
