@@ -192,3 +192,44 @@ def test_neither_does_what_hides_points_in_cells() -> None:
     weights, loss = np.full(len(space), 1 / len(space)), sf.losses.distance(space)
     least = known(Family(space, on_a_plane(space)), weights, np.asarray(loss.matrix, dtype=float), np.log(2) / 0.4)
     assert float(hidden.design.loss) <= min(least.values()) * (1 + SUMS)
+
+
+# ----------------------------------------------------------------- boxes of coordinates
+
+BOXES = [
+    ((12,), "euclidean", 0.05, 0.03, False), ((12,), "euclidean", 0.5, 0.03, True),
+    ((12,), "euclidean", 0.5, 0.03, False),
+    ((12,), "euclidean", 2.0, 0.03, False), ((4, 4), "euclidean", 0.05, 0.03, True),
+    ((4, 4), "euclidean", 0.7, 0.05, True), ((4, 3), "manhattan", 0.7, 0.05, True),
+    ((4, 3), "manhattan", 0.7, 0.05, False), ((4, 3), "chebyshev", 0.7, 0.05, True),
+    ((2, 2, 2), "euclidean", 0.4, 0.15, True),
+]  # fmt: skip
+"""Cells, norm, ε, tolerance and whether people are everywhere alike: the best of a box is known to a tolerance only."""
+
+
+def known_on_box(shape: tuple[int, ...], norm: str, epsilon: float, weights: Floats) -> dict[str, float]:
+    """Telling nothing, and noise told as the best of many points, for people in the middles of parts of cells."""
+    k, metric = len(shape), {"manhattan": "cityblock"}.get(norm, norm)
+    parts, fine, step = {1: (8, 200, 0.05), 2: (4, 32, 0.25), 3: (3, 12, 0.7)}[k]
+    people = (lattice(*(side * parts for side in shape)) + 0.5) / parts
+    share = weights.reshape(shape)[tuple(people.astype(int).T)] / parts**k
+    told = lattice(*[fine + 1] * k) / fine * np.array(shape)
+    cost = share[:, None] * cdist(people, told, metric)
+    along = [np.arange(-8 / epsilon, side + 8 / epsilon, step / epsilon) for side in shape]
+    points = np.stack(np.meshgrid(*along, indexing="ij"), axis=-1).reshape(-1, k)
+    noise = np.exp(-epsilon * cdist(people, points, metric))
+    noise /= noise.sum(axis=1, keepdims=True)
+    return {"nothing told": float(cost.sum(axis=0).min()), "noise": relabelled(noise, cost)}
+
+
+@pytest.mark.parametrize(("shape", "norm", "epsilon", "tolerance", "even"), BOXES, ids=repr)
+def test_no_box_is_told_worse_than_what_is_known_within_its_tolerance(
+    shape: tuple[int, ...], norm: Any, epsilon: float, tolerance: float, even: bool
+) -> None:
+    space, rng = sf.box(shape, step=1, metric=norm), np.random.default_rng(5)
+    counts = np.ones(shape, dtype=int) if even else (1 + 20 * rng.exponential(size=shape) ** 2).astype(int)
+    prior, loss = sf.Prior.on_cells(counts.tolist(), space), sf.losses.distance(space)
+    best = sf.design(prior, loss, sf.PrivacyType(space, epsilon=epsilon), tolerance=tolerance)
+    least = known_on_box(shape, norm, epsilon, counts / counts.sum())
+    assert best.gap <= tolerance
+    assert float(best.loss) * (1 - tolerance) <= min(least.values()) * (1 + SUMS)
