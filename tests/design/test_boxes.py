@@ -121,13 +121,13 @@ def test_time_that_is_up_before_a_program_has_a_point_is_no_error(monkeypatch: p
 
 def test_a_bound_that_takes_long_does_not_keep_the_lattice_from_being_refined(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    plain = optimal._BoxSearch._raise
+    plain = optimal.BoxSearch._raise
 
     def slow(search: Any, mesh: float, thorough: bool) -> None:
         plain(search, mesh, thorough)
         now[0] += 30.0
 
-    monkeypatch.setattr(optimal._BoxSearch, "_raise", slow)
+    monkeypatch.setattr(optimal.BoxSearch, "_raise", slow)
     monkeypatch.setattr(watch, "working_time", lambda: now[0])
     monkeypatch.setattr(optimal, "MESHES", (1.0, 0.5, 0.25))
     design = sf.design(*asked(sf.box(1, step="1/4"), epsilon=8), tolerance=1e-4, time_limit=100)
@@ -380,7 +380,7 @@ def test_a_finer_lattice_where_people_are_loses_less_than_an_even_one(monkeypatc
     def even(search: Any, axis: int, many: int) -> list[Fraction]:
         return [search.box.sides[axis] * Fraction(k, many) for k in range(many + 1)]
 
-    monkeypatch.setattr(optimal._BoxSearch, "_breaks", even)
+    monkeypatch.setattr(optimal.BoxSearch, "_breaks", even)
     assert finer < optimal.lattice_loss(*question, None, 0.1, Watch(), None)
 
 
@@ -391,9 +391,9 @@ def test_the_default_outputs_cost_little(
     sides: Any, epsilon: int, mesh: float, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beside outputs that are twice as close along each axis, on the same lattice: the numbers of the theory page."""
-    box, plain, losses = sf.box(sides, step="1/20"), optimal._BoxSearch._outputs, []
+    box, plain, losses = sf.box(sides, step="1/20"), optimal.BoxSearch._outputs, []
     for closer in (1.0, 2.0):
-        search = optimal._BoxSearch(*asked(box, epsilon=epsilon), box, None, 1e-3, Watch(), None)
+        search = optimal.BoxSearch(*asked(box, epsilon=epsilon), box, None, 1e-3, Watch(), None)
         monkeypatch.setattr(search, "_outputs", partial(plain, search, closer=closer))
         search.table = search.silent()
         search._improve(mesh)
@@ -407,7 +407,7 @@ def test_corners_are_as_many_as_the_time_is_enough_for() -> None:
     counts = np.random.default_rng(5).integers(1, 30, size=(20, 20)).tolist()
     prior, privacy = sf.Prior.on_cells(counts, town), sf.PrivacyType(town, epsilon="3/4")
     question = optimal.box_question(prior, sf.losses.distance(town), privacy, None)
-    levels = [optimal._BoxSearch(*question, 0.05, Watch(limit), None)._in_time(2, 400) for limit in (None, 600, 30, 1)]
+    levels = [optimal.BoxSearch(*question, 0.05, Watch(limit), None)._in_time(2, 400) for limit in (None, 600, 30, 1)]
     assert levels[0] == 2 and levels == sorted(levels, reverse=True) and levels[-1] == 0
 
 

@@ -122,7 +122,7 @@ def test_symmetric_boxes_are_solved_as_a_whole() -> None:
     question = optimal.box_question(
         sf.Prior.uniform(box), sf.losses.distance(box), sf.PrivacyType(box, epsilon=1), None
     )
-    assert optimal._BoxSearch(*question, 0.05, Watch(), None).patches is None
+    assert optimal.BoxSearch(*question, 0.05, Watch(), None).patches is None
 
 
 def test_people_who_live_evenly_have_noise() -> None:
@@ -131,7 +131,7 @@ def test_people_who_live_evenly_have_noise() -> None:
     counts = np.random.default_rng(2).integers(9, 12, size=(40, 30)).tolist()
     for prior, uneven in ((sf.Prior.on_cells(counts, box), False), (sf.Prior.on_cells(crowded(counts), box), True)):
         question = optimal.box_question(prior, sf.losses.distance(box), privacy, None)
-        assert (optimal._BoxSearch(*question, 0.05, Watch(), None).patches is not None) is uneven
+        assert (optimal.BoxSearch(*question, 0.05, Watch(), None).patches is not None) is uneven
 
 
 def crowded(counts: list[list[int]]) -> list[list[int]]:

@@ -15,7 +15,7 @@ import sfumato as sf
 from hide_files import BOX, table
 from sfumato.channels import Prior
 from sfumato.design.boxes import optimal, patches
-from sfumato.design.boxes.optimal import too_large
+from sfumato.design.boxes.choice import too_large
 from sfumato.hide import remedies
 from sfumato.hide.hiding import question_of
 from sfumato.hide.sources import Source
@@ -45,7 +45,7 @@ def uneven(question: BoxSetup, times: float = 3.0) -> Any:
 
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of a size for which a test has the time."""
-    monkeypatch.setitem(optimal._LARGEST_LATTICE, 2, 100)
+    monkeypatch.setitem(optimal.LARGEST_LATTICE, 2, 100)
     monkeypatch.setattr(patches, "_MOST_ROWS", 260)
 
 

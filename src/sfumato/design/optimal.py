@@ -17,8 +17,8 @@ import numpy as np
 from sfumato.arguments import optional_function, positive
 from sfumato.channels.prior import Prior
 from sfumato.design.answer import Answer, tell
+from sfumato.design.boxes.choice import design_on_box
 from sfumato.design.boxes.optimal import TOLERANCE as BOX_TOLERANCE
-from sfumato.design.boxes.optimal import design_on_box
 from sfumato.design.certified import proved_design
 from sfumato.design.choice import choose, quick_try, successor, with_less_memory
 from sfumato.design.closed_forms import closed_form

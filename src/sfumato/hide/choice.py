@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.certify.noise import BoxNoise
-from sfumato.design.boxes.optimal import noise_design, silent_loss
+from sfumato.design.boxes.choice import noise_design
+from sfumato.design.boxes.optimal import silent_loss
 from sfumato.design.calibration import calibrate
 from sfumato.design.optimal import design
 from sfumato.design.result import BoxDesign, Design

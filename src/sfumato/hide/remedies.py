@@ -1,6 +1,6 @@
 """What would help where a box has no table, or one that is farther from the best possible than was aimed at.
 
-Sizes come from the functions that decide whether a table is looked for: :func:`~sfumato.design.boxes.optimal.too_large`
+Sizes come from the functions that decide whether a table is looked for: :func:`~sfumato.design.boxes.choice.too_large`
 and, where people live unevenly, those of :mod:`sfumato.design.boxes.patches`. What is said has the figures that they
 gave, for the promise that was asked for.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from sfumato import losses
 from sfumato.certify.coordinates import BoxMechanism
-from sfumato.design.boxes.optimal import too_large
+from sfumato.design.boxes.choice import too_large
 from sfumato.design.boxes.patches import Patches, lattices_for, patches_for
 from sfumato.design.boxes.program import blocks_of
 from sfumato.design.boxes.symmetry import turns

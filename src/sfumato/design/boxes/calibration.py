@@ -15,7 +15,8 @@ from math import exp, inf, log
 from typing import Any, Literal
 
 from sfumato.channels.prior import Prior
-from sfumato.design.boxes.optimal import Aim, design_on_box, lattice_loss, noise_design, silent_loss, too_large
+from sfumato.design.boxes.choice import design_on_box, noise_design, too_large
+from sfumato.design.boxes.optimal import Aim, lattice_loss, silent_loss
 from sfumato.design.result import BoxDesign
 from sfumato.errors import InvalidInput, NotConverged, NotSupported
 from sfumato.numbers import told_apart

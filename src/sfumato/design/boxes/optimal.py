@@ -29,7 +29,6 @@ from sfumato.design.boxes.symmetry import Turn, turns
 from sfumato.design.boxes.table import (
     TOTAL,
     BoxTable,
-    best_places,
     claim_of,
     exact_points,
     few_bits,
@@ -41,10 +40,9 @@ from sfumato.errors import NotConverged, PrivacyViolation, TooLarge
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.lp.cone.general import solve_blocks
 from sfumato.lp.cone.program import ColumnProgress, Ending
-from sfumato.mechanisms.box_noise import noise_on_box
 from sfumato.numbers import Floats
 from sfumato.privacy.rates import bound_rate, box_rate
-from sfumato.privacy.type import PrivacyType, as_box_type
+from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box
 from sfumato.spaces.splines import Rounding, rounding_of
 from sfumato.threads import cores
@@ -60,8 +58,6 @@ _INTEGRATED = 0.1  # ε times the distance of points between which losses are in
 _MOST_POINTS = 40_000  # of these
 _FEWEST_PIECES = {1: 256, 2: 24, 3: 8}  # between these along an axis: where ε is small, the box is what is long
 _MOST_PARTS = kernel.MOST_PARTS  # of a piece
-_LARGEST_LATTICE = {1: 400, 2: 2_600, 3: 4_000}  # lattice points of a table, by the dimension of a box
-_COARSEST = 0.6  # ε times the side of a lattice cell: where a table of such cells does not fit, noise does better
 _LARGEST_FINITE = 900  # secrets of the finite problem; with symmetries some more
 _MOST_COLUMNS = 700  # outputs of the finite problem, one of each orbit
 _WORTH = 0.05  # a side is refined no further when a round has gained less than this part of the tolerance
@@ -80,6 +76,9 @@ _LEAST_ACROSS = 2.0**-16  # ε times a box below which bounds are about a larger
 # as that allows. What is shown is never better than what is returned.
 _FEW_BITS, _LEAST_LOST = 0.01, 1e-5
 
+
+LARGEST_LATTICE = {1: 400, 2: 2_600, 3: 4_000}
+"""Lattice points of a table, by the dimension of a box."""
 
 MESHES = (1.0, 0.7, 0.5, 0.36, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.012, 0.008, 0.005, 0.003)
 """ε times the side of a cell, round after round: from a first answer within a second to the best that is worth it."""
@@ -109,48 +108,12 @@ class Aim:
     bound: float | None = None
 
 
-def design_on_box(
-    prior: Prior | None,
-    loss: Any,
-    privacy: PrivacyType,
-    outputs: Any,
-    tolerance: float,
-    watch: Watch,
-    progress: Callable[[Any], object] | None,
-    aim: Aim | None = None,
-) -> BoxDesign:
-    """The best mechanism for coordinates, as :func:`sfumato.design.optimal.design` returns it.
-
-    ``aim`` is for who needs less than both sides of it.
-    """
-    prior, loss, privacy, box, given = question = box_question(prior, loss, privacy, outputs)
-    if given is None and too_large(privacy):
-        blind = _blind(prior, loss, box)
-        # no noise that is the same everywhere loses less than k/ε, and where people are close together silence may
-        if blind > box.dimension / float(box_rate(privacy)):
-            noise = noise_design(prior, loss, privacy, watch, progress, ", since the box is too large for a table")
-            search = _BoxSearch(*question, tolerance, watch, progress, aim or Aim())
-            if noise.loss <= blind and search.patches is None:
-                return noise
-            return min(noise, search.design(), key=lambda design: design.loss)
-    return _BoxSearch(*question, tolerance, watch, progress, aim or Aim()).design()
-
-
-def _blind(prior: Prior, loss: CoordinateLoss, box: Box) -> float:
-    """About what is lost by who tells nothing, and hardly more: people stand in the middles of their cells."""
-    weights = prior.float_weights
-    points = (box.centres - np.array([float(start) for start in box.origin]))[weights > 0]
-    masses, middle = weights[weights > 0][:, None], np.array([[float(side) / 2 for side in box.sides]])
-    place = best_places(middle, masses, points, loss)
-    return float((masses * loss.at(points, place)).sum())
-
-
 def lattice_loss(
     prior: Prior | None, loss: Any, privacy: PrivacyType, outputs: Any, tolerance: float, watch: Watch,
     progress: Callable[[Any], object] | None,
 ) -> float:  # fmt: skip
     """About what the design loses whose tolerance this is, in floats: its table without a bound and without a proof."""
-    search = _BoxSearch(*box_question(prior, loss, privacy, outputs), tolerance, watch, progress, Aim(("lattice",)))
+    search = BoxSearch(*box_question(prior, loss, privacy, outputs), tolerance, watch, progress, Aim(("lattice",)))
     search.search()
     assert search.table is not None
     return search.table.value
@@ -158,40 +121,7 @@ def lattice_loss(
 
 def silent_loss(prior: Prior | None, loss: Any, privacy: PrivacyType, outputs: Any) -> float:
     """What is lost, at most, by who tells nothing: one output, where the prior loses least."""
-    return _BoxSearch(*box_question(prior, loss, privacy, outputs), 1.0, Watch(), None).silent().value
-
-
-def too_large(privacy: PrivacyType) -> bool:
-    """Whether a table for all points of the box would have too many rows to be better than the same noise everywhere.
-
-    Examples
-    --------
-    >>> from sfumato.spaces.box import box
-    >>> [too_large(PrivacyType(box((10, 10), step=1), epsilon=e)) for e in (1, 10)]
-    [False, True]
-    """
-    privacy, box = as_box_type(privacy)
-    rows = prod(ceil(privacy.rate * float(side) / _COARSEST) for side in box.sides)
-    return rows > _LARGEST_LATTICE[box.dimension]
-
-
-def noise_design(
-    prior: Prior,
-    loss: CoordinateLoss,
-    privacy: PrivacyType,
-    watch: Watch,
-    progress: Callable[[Any], object] | None,
-    why: str = "",
-) -> BoxDesign:
-    """Noise that is the same everywhere, where a table would have too many rows: near to the best in a large box."""
-    if progress is not None:
-        progress(ColumnProgress.beginning("finding noise that is the same everywhere", watch.spent))
-    noise = noise_on_box(prior, loss, privacy, watch)
-    assert noise.claim is not None
-    bound = Fraction(0) if noise.claim.bound is None else noise.claim.bound.value
-    method = f"the same noise everywhere{why}"
-    seconds = {"solve": watch.spent, "bound": 0.0, "certify": 0.0, "total": watch.spent}
-    return BoxDesign(noise, noise.claim.value, bound, method, 0, seconds, stopped=watch.over)
+    return BoxSearch(*box_question(prior, loss, privacy, outputs), 1.0, Watch(), None).silent().value
 
 
 def _accuracy(mesh: float) -> float:
@@ -200,7 +130,7 @@ def _accuracy(mesh: float) -> float:
 
 
 @dataclass(eq=False)
-class _BoxSearch:
+class BoxSearch:
     """One search, and the best of both sides so far."""
 
     prior: Prior
@@ -341,7 +271,7 @@ class _BoxSearch:
     def _fits(self, side: str, mesh: float) -> bool:
         """Whether the lattice, or the finite problem of a bound, is small enough for cells of that mesh."""
         if side == "lattice":
-            return self.patches is not None or prod(self._cells(mesh)) <= _LARGEST_LATTICE[self.box.dimension]
+            return self.patches is not None or prod(self._cells(mesh)) <= LARGEST_LATTICE[self.box.dimension]
         return bool(self._secrets(mesh) <= _LARGEST_FINITE * len(self.group) ** 0.3)
 
     def _secrets(self, mesh: float) -> int:
