@@ -91,7 +91,8 @@ def solve_blocks_first_order(
         matrix, duals = method.matrix(), method.duals()
     value, bound = float((program.cost * matrix).sum()), blocks_bound(program, duals)
     gap = relative_gap(value, bound, scale)
-    return BlockSolution(matrix, duals, value, bound, gap, run.iterations, perf_counter() - begun, ended)
+    every = np.arange(program.shape[1])
+    return BlockSolution(every, matrix, duals, value, bound, gap, run.iterations, perf_counter() - begun, ended)
 
 
 def _check_totals(program: BlockProgram) -> None:

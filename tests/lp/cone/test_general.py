@@ -50,6 +50,31 @@ def test_on_pairs_it_agrees_with_the_linear_method(program: ColumnProgram) -> No
     assert solution.bound == pytest.approx(expected.value, rel=1e-6, abs=1e-6 * size)
 
 
+@given(pairs())
+@settings(max_examples=60)
+def test_columns_that_vanish_are_left_out_and_the_others_are_best(program: ColumnProgram) -> None:
+    blocks = of_columns(program)
+    solution = solve_blocks(blocks, tolerance=1e-8, vanishing=0.5)
+    left = blocks.restricted(solution.columns)
+    check(left, solution)
+    expected = solve_blocks(left, tolerance=1e-8)
+    size = np.abs(program.cost).sum() / program.shape[1]
+    assert solution.value == pytest.approx(expected.value, rel=1e-6, abs=1e-6 * size)
+    assert solution.bound == pytest.approx(expected.value, rel=1e-6, abs=1e-6 * size)
+
+
+def test_where_people_live_in_a_few_places_most_columns_vanish() -> None:
+    places = np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), axis=-1).reshape(-1, 2)
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    masses = np.exp(-3 * apart[:, [20, 60]]).sum(axis=1)
+    one, other = np.nonzero((apart > 0) & (apart < 1.5))
+    program = ColumnProgram((masses / masses.sum())[:, None] * apart, one, other, 0.8 * apart[one, other])
+    every = solve_blocks(of_columns(program), tolerance=1e-4)
+    some = solve_blocks(of_columns(program), tolerance=1e-4, vanishing=0.5)
+    assert len(every.columns) == 81 and len(some.columns) < 40
+    assert some.value == pytest.approx(every.value, rel=1e-3)
+
+
 def check(program: BlockProgram, solution: Any) -> None:
     """A point inside, duals inside, and numbers that belong to them."""
     for block, z in zip(program.blocks, solution.duals, strict=True):

@@ -44,6 +44,9 @@ _SLACK = 1e-3
 _ROUNDED_OFF = 2e-4
 # The smallest prices are forgone up to this part of their sum.
 _FORGONE = 3e-4
+# Outputs that bring less than this part of an even share are left out: where people live unevenly, most of them. If a
+# price should have needed one, covering all corners finds out.
+_VANISHING = 0.5
 # A loss of less than this part of a step is none.
 _SMALLEST = 1e-3
 
@@ -202,10 +205,10 @@ def prices(
     entries = np.concatenate([-np.exp(-logs), np.ones(len(pairs))])
     rows = csr_array((entries, (np.tile(pairs, 2), np.concatenate([first, second]))), shape=(len(pairs), n))
     program = BlockProgram(cost, ((rows,),) if len(pairs) else (), *problem.secrets.sums)
-    solution = solve_blocks(program, tolerance=tolerance, time_limit=watch)
+    solution = solve_blocks(program, tolerance=tolerance, time_limit=watch, vanishing=_VANISHING)
     if solution.ended is Ending.INTERRUPTED:  # covering these prices takes longer than to solve for them
         raise KeyboardInterrupt
-    reduced = cost.copy()
+    reduced = cost[:, solution.columns]
     for block, dual in zip(program.blocks, solution.duals, strict=True):
         for matrix, part in zip(block, dual, strict=True):
             reduced -= matrix.T @ part

@@ -9,16 +9,17 @@ sums alone, Σ_y A r_y = b.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sfumato.errors import InvalidInput, expect, keyword, shown
 from sfumato.lp.cone.program import SMALLEST_SCALE, ColumnProgram, Ending, checked_cost
 from sfumato.lp.cone.second_order import smallest
-from sfumato.numbers import Floats, array, floats
+from sfumato.numbers import Floats, Integers, array, floats
 
 Block = tuple[csr_array, ...]
 
@@ -94,6 +95,12 @@ class BlockProgram:
         """A millionth of the costs: relative gaps are not measured against values smaller than that."""
         return SMALLEST_SCALE * float(self.totals @ -self.least(-np.abs(self.cost))) or 1.0
 
+    def restricted(self, chosen: NDArray[Any]) -> BlockProgram:
+        """The program of some of the columns."""
+        inside = self.inside if self.inside.ndim == 1 else self.inside[:, chosen]
+        offsets = tuple(part[:, :, chosen] for part in self.offsets)
+        return replace(self, cost=self.cost[:, chosen], inside=inside, offsets=offsets)
+
     def least(self, table: Floats) -> Floats:
         """For each sum the largest price p with Aᵀp ≤ table in its rows, whatever the column."""
         by_entry = self.sums.tocoo()
@@ -164,19 +171,22 @@ class BlockSolution:
 
     Parameters
     ----------
+    columns
+        The columns of the program that are left: all, unless those that vanish were left out.
     matrix
-        R, strictly inside the blocks; sums hold up to rounding.
+        R in these columns, strictly inside the blocks; sums hold up to rounding.
     duals
         For each block an array of shape (1 + k, rows of its matrices, columns of R), inside its cones: what
         :func:`blocks_bound` takes.
     value, bound
-        Σ C∘R and the lower bound that the duals give, in floats.
+        Σ C∘R and the lower bound that the duals give, in floats: one for programs of these columns.
     gap
         (value − bound) / |value|, or relative to a millionth of the costs if the value is smaller.
     iterations, seconds, ended
         How long it took and why it stopped.
     """
 
+    columns: Integers
     matrix: Floats
     duals: tuple[Floats, ...]
     value: float

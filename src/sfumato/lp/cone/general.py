@@ -34,6 +34,8 @@ _BALANCED = 1e-9
 # With fewer forms times columns than this, a GPU takes longer to be asked than a processor to answer.
 _WORTH_A_GPU = 2_000_000
 _TUNING = Tuning(correctors=4)
+# The relative gap from which on it shows which columns vanish.
+_VANISH = 1.0
 
 
 def solve_blocks(
@@ -43,6 +45,7 @@ def solve_blocks(
     time_limit: float | Watch | None = None,
     progress: Progress | None = None,
     device: str = "auto",
+    vanishing: float = 0.0,
 ) -> BlockSolution:
     """Minimise over columns under linear rows and second-order cones, with a lower bound from the duals.
 
@@ -57,6 +60,9 @@ def solve_blocks(
         As for :func:`~sfumato.lp.cone.lanes.solve_columns`.
     device
         ``"cpu"``, ``"cuda"``, or ``"auto"``: a GPU if there is one and the program is large enough for it.
+    vanishing
+        Columns that come to bring less than this part of what they would if all brought the same are left out. The
+        bound is then one for programs of the columns that are left.
 
     Raises
     ------
@@ -85,7 +91,7 @@ def solve_blocks(
         return solve_blocks_first_order(
             program, tolerance=tolerance, time_limit=run.watch, progress=progress, device=device
         )
-    return solve_with(method, program, run, tolerance)
+    return solve_with(method, program, run, tolerance, vanishing)
 
 
 def worth_a_gpu(forms: int, columns: int) -> bool:
@@ -93,9 +99,11 @@ def worth_a_gpu(forms: int, columns: int) -> bool:
     return forms * columns >= _WORTH_A_GPU
 
 
-def solve_with(method: BlockIterate, program: BlockProgram, run: Run, tolerance: float) -> BlockSolution:
+def solve_with(
+    method: BlockIterate, program: BlockProgram, run: Run, tolerance: float, vanishing: float = 0.0
+) -> BlockSolution:
     """Minimise by the iterate of a run, whichever it is: what :func:`solve_blocks` does once it has chosen one."""
-    best = _Best(program, method, run, tolerance)
+    best = _Best(program, method, run, tolerance, vanishing / program.shape[1])
     try:
         ended = guarded(lambda: run.until(best.step, best.judged))
     finally:
@@ -119,8 +127,11 @@ def _method(program: BlockProgram, device: str, watch: Watch) -> BlockIterate:
 class _Best:
     """The best point and the best duals so far."""
 
-    def __init__(self, program: BlockProgram, method: BlockIterate, run: Run, tolerance: float) -> None:
+    def __init__(
+        self, program: BlockProgram, method: BlockIterate, run: Run, tolerance: float, vanishing: float
+    ) -> None:
         self.program, self.method, self.run, self.tolerance = program, method, run, tolerance
+        self.vanishing = vanishing
         self.value, self.bound = np.inf, -np.inf
         self.point: Kept | None = None
         self.duals: Kept = self.method.kept()
@@ -144,6 +155,9 @@ class _Best:
     def judged(self) -> tuple[float, Ending | None]:
         """How far the present point is from an optimum, and whether the gap between the best is small enough."""
         distance = self._remember()
+        if self.vanishing and distance < _VANISH and self.method.thin(self.vanishing):
+            self.value, self.bound, self.point = np.inf, -np.inf, None
+            distance = self._remember()
         gap = np.inf if self.point is None else relative_gap(self.value, self.bound, self.smallest)
         self.run.stands(self.value, self.bound, gap)
         return distance, Ending.REACHED if gap <= self.tolerance else None
@@ -156,7 +170,8 @@ class _Best:
                 f"their totals; the value is at least {at_least(self.bound, 6)}",
                 gap=np.inf,
             )
-        matrix, duals = self.method.matrix(self.point), self.method.duals(self.duals)
-        value, bound = float((self.program.cost * matrix).sum()), blocks_bound(self.program, duals)
+        matrix, duals, columns = self.method.matrix(self.point), self.method.duals(self.duals), self.method.columns
+        left = self.program if len(columns) == self.program.shape[1] else self.program.restricted(columns)
+        value, bound = float((left.cost * matrix).sum()), blocks_bound(left, duals)
         gap = relative_gap(value, bound, self.smallest)
-        return BlockSolution(matrix, duals, value, bound, gap, self.run.iterations, self.run.seconds, ended)
+        return BlockSolution(columns, matrix, duals, value, bound, gap, self.run.iterations, self.run.seconds, ended)

@@ -33,11 +33,11 @@ class ArraysBlockIterate(BlockIterate):
         super().__init__(program, watch, arrays)
         self.sums = arrays.given(self.program.sums.toarray())
 
-    def _prepared(self) -> list[slice]:
+    def _prepare(self) -> None:
         (n, m), forms = self.program.shape, self.forms
         size = block_rows(n, forms.rows, forms.columns)
         one_array, one_row = 8 * forms.components, 8 * size * (n + size)
-        wide = max(1, min(m, self.arrays.chunk // _STRIP // max(one_array, one_row)))
+        wide = self._wide = max(1, min(m, self.arrays.chunk // _STRIP // max(one_array, one_row)))
         entries = 8 * (len(forms.rows) + sum(d * (d + 1) // 2 * count for d, count in forms.shapes))
         factors = 16 * size * (n + size)
         needed = m * (_KEPT * one_array + factors + 12 * 8 * n) + 5 * 8 * n * n
@@ -45,7 +45,9 @@ class ArraysBlockIterate(BlockIterate):
         what = f"the block method over arrays for {n} rows, {forms.components} forms and {m} columns"
         check_room(needed, what, _SMALLER, self.arrays.memory)
         self.scratch = [(None, self.arrays.zeros(n, n))]
-        return [slice(low, min(low + wide, m)) for low in range(0, m, wide)]
+
+    def _width(self) -> int:
+        return self._wide
 
     def _systems(self, columns: int) -> Systems:
         return Tridiagonal(self.arrays, self.program.shape[0], (self.forms.rows, self.forms.columns), columns)

@@ -52,6 +52,8 @@ _HALVINGS = 6
 # Shares of a corrector, from which the best is chosen for each side on its own, and by how much a step must grow.
 _SHARES = (1.0, 0.6, 0.3)
 _GAIN = 0.01
+# Columns are left out where no more than this part of them stays: to lay out the others takes time too.
+_THINNED = 0.85
 _SMALLER = ("fewer columns", "a coarser lattice")
 
 
@@ -76,12 +78,14 @@ class BlockIterate:
         cost /= self.scale
         self.forms = Forms(program, row_weights(cost.mean(axis=1)), self.arrays)
         self.weight = program.shape[1] * float(sum(weight.sum() for weight in self.forms.light))
+        self.columns = np.arange(program.shape[1])
         self.pool: ThreadPoolExecutor | None = None
-        self._start(cost, r, self._prepared())
+        self._prepare()
+        self._start(cost, r)
         self.link: Any = np.empty((0, 0))
 
-    def _prepared(self) -> list[slice]:
-        """Check that there is room, make threads and what they need, and say how columns go into strips."""
+    def _prepare(self) -> None:
+        """Check that there is room, and make threads and what they need."""
         (n, m), components = self.program.shape, self.forms.components
         width = int((self.forms.rows - self.forms.columns).max(initial=0))
         check_room(8 * m * (n * (width + 12) + 16 * components),
@@ -89,14 +93,17 @@ class BlockIterate:
         threads = cores() if components * m >= _WORTH_A_THREAD else 1
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.scratch: list[tuple[Any, Any]] = [(Bands.scratch(n), np.zeros((n, n))) for _ in range(threads)]
-        wide = max(1, min(_STRIP // (8 * components), m // threads) // LANES) * LANES
-        return [slice(low, low + wide) for low in range(0, m, wide)]
+
+    def _width(self) -> int:
+        """How many columns make a strip."""
+        most = min(_STRIP // (8 * self.forms.components), self.program.shape[1] // len(self.scratch))
+        return max(1, most // LANES) * LANES
 
     def _systems(self, columns: int) -> Systems:
         """Where the systems of some columns are kept."""
         return Bands(self.program.shape[0], (self.forms.rows, self.forms.columns), columns)
 
-    def _start(self, cost: Floats, r: Floats, parts: list[slice]) -> None:
+    def _start(self, cost: Floats, r: Floats) -> None:
         """Columns that are multiples of the one inside, and duals that make them nearly central."""
         m, blocks, offsets = self.program.shape[1], self.program.blocks, self.program.offsets
         inside = self.program.inside.reshape(len(cost), -1)
@@ -109,15 +116,44 @@ class BlockIterate:
                 reduced -= matrix.T @ part
         self.price = self.program.least(reduced - z[0][0])
         entries = (reduced - (self.program.sums.T @ self.price)[:, None])[None]
-        self.strips = []
-        for part in parts:
-            columns = np.zeros_like(cost[:, part])
-            every = [entries[:, :, part], *((block[:, :, part] if offsets else block) + columns[:1] for block in z[1:])]
-            costs, start = self.arrays.given(cost[:, part]), self.arrays.given(r[:, part])
-            systems, added = self._systems(columns.shape[1]), [self.arrays.given(g[:, :, part]) for g in offsets]
-            self.strips.append(Strip(self.forms, costs, start, [self.arrays.given(z) for z in every], systems, added))
         self.dp = np.zeros_like(self.price)
+        self._lay_out(cost, r, [entries, *z[1:]])
+
+    def _lay_out(self, cost: Floats, r: Floats, z: Parts) -> None:
+        """Put columns side by side into strips; duals that are the same for all columns may be given once."""
+        m, wide, given = cost.shape[1], self._width(), self.arrays.given
+        z = [np.broadcast_to(part, (*part.shape[:2], m)) for part in z]
+        self.strips = []
+        for low in range(0, m, wide):
+            part = slice(low, min(low + wide, m))
+            columns, duals = cost[:, part], [given(np.array(block[:, :, part], order="C")) for block in z]
+            added = [given(g[:, :, part]) for g in self.program.offsets]
+            systems = self._systems(columns.shape[1])
+            self.strips.append(Strip(self.forms, given(columns), given(r[:, part]), duals, systems, added))
         self.missing = self._missing()
+
+    def thin(self, least: float) -> bool:
+        """Leave out columns that bring less than a part of the value, if they are many; whether there were so many.
+
+        What they have goes to the columns where it costs least, so that sums stay what they are. Cones are convex: a
+        column to which others are added stays inside.
+        """
+        r = np.concatenate([self.arrays.numpy(strip.r) for strip in self.strips], axis=1)
+        brought = np.maximum(self.program.sums.T @ self.price, 0.0) @ r
+        kept = brought >= least * brought.sum()
+        if not kept.any() or kept.mean() > _THINNED or self.program.offsets:
+            return False
+        cost = np.concatenate([self.arrays.numpy(strip.cost) for strip in self.strips], axis=1)
+        duals = [
+            np.concatenate([self.arrays.numpy(part) for part in parts], axis=2)
+            for parts in zip(*(strip.z for strip in self.strips), strict=True)
+        ]
+        left = r[:, kept]
+        np.add.at(left.T, (cost[:, kept].T @ r[:, ~kept]).argmin(axis=0), r[:, ~kept].T)
+        self.columns, self.weight = self.columns[kept], self.weight * float(kept.mean())
+        self.program = self.program.restricted(np.flatnonzero(kept))
+        self._lay_out(cost[:, kept], left, [part[:, :, kept] for part in duals])
+        return True
 
     def _each(self, work: Callable[..., Result], *arguments: Any) -> list[Result]:
         """What ``work`` gives for each strip, on all cores where that pays."""
