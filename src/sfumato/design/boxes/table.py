@@ -61,14 +61,15 @@ def moved(table: BoxTable, weighed: Moments, loss: CoordinateLoss) -> BoxTable:
 def best_places(outputs: Floats, masses: Floats, points: Floats, loss: CoordinateLoss) -> Floats:
     """Where outputs lose least, as far as a few steps lead there; ``masses`` says how often each comes from a point."""
     metric, box = loss.box.metric, loss.box
-    if metric == "chebyshev" and box.dimension > 1:
-        return outputs
     where = outputs.copy()
-    if metric == "euclidean" and box.dimension > 1:
+    if box.dimension == 1 or metric == "manhattan":
+        where = np.stack([_medians(points[:, i], masses) for i in range(box.dimension)], axis=1)
+    elif metric == "chebyshev" and box.dimension == 2:  # the larger of |a| and |b| is half of |a + b| + |a − b|
+        along, across = _medians(points @ [1.0, 1.0], masses), _medians(points @ [1.0, -1.0], masses)
+        where = np.stack([along + across, along - across], axis=1) / 2
+    else:  # in space a Euclidean median is not the best for the maximum norm, and mostly better than the middle
         shares, longest = np.ascontiguousarray(masses.T), float(max(box.sides))
         on_threads(lambda first, last: _to_medians(points, shares[first:last], where[first:last], longest), len(where))
-    else:
-        where = np.stack([_medians(points[:, i], masses) for i in range(box.dimension)], axis=1)
     unit = float(max(box.sides)) * 2.0**-_GRID_BITS
     where = np.clip(np.rint(where / unit) * unit, 0.0, [float(side) for side in box.sides])
     better = (masses * loss.at(points, where)).sum(axis=0) < (masses * loss.at(points, outputs)).sum(axis=0)
@@ -77,25 +78,40 @@ def best_places(outputs: Floats, masses: Floats, points: Floats, loss: Coordinat
 
 @njit(cache=True, nogil=True)
 def _to_medians(points, shares, where, longest):  # type: ignore[no-untyped-def]
-    """Move each place towards the point whose mean distance from all points, by its shares, is least."""
+    """Move each place towards the point whose mean distance from all points, by its shares, is least.
+
+    Where a place is one of the points, that point holds it back by no more than its share (Vardi and Zhang 2000).
+    """
     axes = points.shape[1]
-    pulled = np.empty(axes)
+    pulled, force = np.empty(axes), np.empty(axes)
     for output in range(len(where)):
         for _ in range(_MOVES):
-            total = 1e-300
+            total, here = 1e-300, 0.0
             pulled[:] = 0.0
+            force[:] = 0.0
             for point in range(len(points)):
                 length = 0.0
                 for axis in range(axes):
                     length += (points[point, axis] - where[output, axis]) ** 2
-                pull = shares[output, point] / max(np.sqrt(length), 1e-9 * longest)
+                if length <= (1e-9 * longest) ** 2:
+                    here += shares[output, point]
+                    continue
+                pull = shares[output, point] / np.sqrt(length)
                 total += pull
                 for axis in range(axes):
                     pulled[axis] += pull * points[point, axis]
+                    force[axis] += pull * (points[point, axis] - where[output, axis])
+            free = 1.0
+            if here > 0.0:
+                strength = 0.0
+                for axis in range(axes):
+                    strength += force[axis] ** 2
+                free = max(0.0, 1.0 - here / max(np.sqrt(strength), 1e-300))
             step = 0.0
             for axis in range(axes):
-                step = max(step, abs(pulled[axis] / total - where[output, axis]))
-                where[output, axis] = pulled[axis] / total
+                move = free * (pulled[axis] / total - where[output, axis])
+                step = max(step, abs(move))
+                where[output, axis] += move
             if step < _STILL * longest:
                 break
 
