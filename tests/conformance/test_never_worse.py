@@ -210,7 +210,7 @@ BOXES = [
 def known_on_box(shape: tuple[int, ...], norm: str, epsilon: float, weights: Floats) -> dict[str, float]:
     """Telling nothing, and noise told as the best of many points, for people in the middles of parts of cells."""
     k, metric = len(shape), {"manhattan": "cityblock"}.get(norm, norm)
-    parts, fine, step = {1: (8, 200, 0.05), 2: (4, 32, 0.25), 3: (3, 12, 0.7)}[k]
+    parts, fine, step = {1: (8, 200, 0.05), 2: (4, 32, 0.25), 3: (3, 9, 0.7)}[k]
     people = (lattice(*(side * parts for side in shape)) + 0.5) / parts
     share = weights.reshape(shape)[tuple(people.astype(int).T)] / parts**k
     told = lattice(*[fine + 1] * k) / fine * np.array(shape)
@@ -222,14 +222,43 @@ def known_on_box(shape: tuple[int, ...], norm: str, epsilon: float, weights: Flo
     return {"nothing told": float(cost.sum(axis=0).min()), "noise": relabelled(noise, cost)}
 
 
+@cache
+def asked_on_box(shape: tuple[int, ...], norm: Any, epsilon: float, even: bool) -> tuple[Any, dict[str, float]]:
+    """A question about coordinates with even or uneven counts, and what is known of it."""
+    space, rng = sf.box(shape, step=1, metric=norm), np.random.default_rng(5)
+    counts = np.ones(shape, dtype=int) if even else (1 + 20 * rng.exponential(size=shape) ** 2).astype(int)
+    prior, loss = sf.Prior.on_cells(counts.tolist(), space), sf.losses.distance(space)
+    least = known_on_box(shape, norm, epsilon, counts / counts.sum())
+    return (prior, loss, sf.PrivacyType(space, epsilon=epsilon)), least
+
+
 @pytest.mark.parametrize(("shape", "norm", "epsilon", "tolerance", "even"), BOXES, ids=repr)
 def test_no_box_is_told_worse_than_what_is_known_within_its_tolerance(
     shape: tuple[int, ...], norm: Any, epsilon: float, tolerance: float, even: bool
 ) -> None:
-    space, rng = sf.box(shape, step=1, metric=norm), np.random.default_rng(5)
-    counts = np.ones(shape, dtype=int) if even else (1 + 20 * rng.exponential(size=shape) ** 2).astype(int)
-    prior, loss = sf.Prior.on_cells(counts.tolist(), space), sf.losses.distance(space)
-    best = sf.design(prior, loss, sf.PrivacyType(space, epsilon=epsilon), tolerance=tolerance)
-    least = known_on_box(shape, norm, epsilon, counts / counts.sum())
+    question, least = asked_on_box(shape, norm, epsilon, even)
+    best = sf.design(*question, tolerance=tolerance)
     assert best.gap <= tolerance
     assert float(best.loss) * (1 - tolerance) <= min(least.values()) * (1 + SUMS)
+
+
+HURRIED = [
+    ((12,), "euclidean", 2.0, False, 0.01), ((6, 5), "euclidean", 2.0, False, 0.03),
+    ((6, 5), "manhattan", 2.0, True, 0.04), ((6, 5), "chebyshev", 2.0, False, 0.07),
+    ((4, 4), "euclidean", 0.05, False, 0.01), ((2, 2, 2), "euclidean", 0.4, False, 0.06),
+    ((3, 3, 3), "euclidean", 2.0, False, 0.06), ((3, 3, 3), "euclidean", 4.0, False, 0.25),
+]  # fmt: skip
+"""And how much more is lost in little time: a table has a lattice, and a proved loss is summed over few points."""
+
+
+LIMITED = [*((*one, 0.001) for one in HURRIED), *((*one, 1.0) for one in HURRIED[:2])]
+
+
+@pytest.mark.parametrize(("shape", "norm", "epsilon", "even", "more", "limit"), LIMITED, ids=repr)
+def test_neither_is_a_box_in_little_time(
+    shape: tuple[int, ...], norm: Any, epsilon: float, even: bool, more: float, limit: float
+) -> None:
+    question, least = asked_on_box(shape, norm, epsilon, even)
+    best = sf.design(*question, time_limit=limit)
+    assert sf.verify(best.mechanism)
+    assert float(best.loss) <= min(least.values()) * (1 + more)

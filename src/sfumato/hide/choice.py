@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.certify.noise import BoxNoise
-from sfumato.design.boxes.choice import noise_design
+from sfumato.design.boxes.choice import noise_design, too_large
 from sfumato.design.boxes.optimal import silent_loss
 from sfumato.design.calibration import calibrate
 from sfumato.design.optimal import design
@@ -100,11 +100,12 @@ def chosen(question: BoxSetup, watch: Watch, progress: Callable[[Any], object] |
     def beside(design: Design) -> str:
         return _standing(design, question.space.unit, silent, usual)
 
-    if _is_noise(best) and patches_on(question, question.space, question.prior.float_weights) is None:
-        return Chosen(best, f"{_SAME}, since the box is too large for a table{beside(best)}{room_words(question)}")
-    if _is_noise(best):
+    same = _SAME if _is_noise(best) else f"{_SAME}, moved to where it loses least"
+    if best.method.startswith(_SAME) and too_large(question.privacy):
+        if patches_on(question, question.space, question.prior.float_weights) is None:
+            return Chosen(best, f"{same}, since the box is too large for a table{beside(best)}{room_words(question)}")
         longer = f"; {more_time(watch)} may find one" if watch.over else ""
-        return Chosen(best, f"{_SAME}, since no table was found that loses less{beside(best)}{longer}")
+        return Chosen(best, f"{same}, since no table was found that loses less{beside(best)}{longer}")
     if best.gap <= question.tolerance:
         return Chosen(best, f"a table of its own for this box{beside(best)}")
     noise, wanted = _noise(question), time_words(question, best, watch)
