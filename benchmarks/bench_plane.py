@@ -23,7 +23,8 @@ from time import perf_counter
 import numpy as np
 
 import sfumato as sf
-from sfumato.design.boxes.bound import FiniteProblem, prices
+from sfumato.design.boxes.finite import FiniteProblem
+from sfumato.design.boxes.prices import prices
 from sfumato.design.boxes.symmetry import turns
 from sfumato.spaces.box import Box
 from sfumato.watch import Watch

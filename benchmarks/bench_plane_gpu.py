@@ -28,7 +28,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sfumato import losses
-from sfumato.design.boxes.bound import FiniteProblem
+from sfumato.design.boxes.finite import FiniteProblem
 from sfumato.design.boxes.moments import moments
 from sfumato.design.boxes.program import box_program
 from sfumato.design.boxes.symmetry import turns

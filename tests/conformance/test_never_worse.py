@@ -18,6 +18,7 @@ from scipy.spatial.distance import cdist
 from shapely.geometry import box as rectangle
 
 import sfumato as sf
+from sfumato.design.boxes.optimal import TOLERANCE
 from sfumato.spaces import SPACES
 
 Floats = NDArray[np.float64]
@@ -261,4 +262,6 @@ def test_neither_is_a_box_in_little_time(
     question, least = asked_on_box(shape, norm, epsilon, even)
     best = sf.design(*question, time_limit=limit)
     assert sf.verify(best.mechanism)
-    assert float(best.loss) <= min(least.values()) * (1 + more)
+    # who is through in time has met the tolerance, which noise may lie within
+    within = more if best.stopped else max(more, TOLERANCE)
+    assert float(best.loss) <= min(least.values()) * (1 + within)

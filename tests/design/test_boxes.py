@@ -18,8 +18,10 @@ import sfumato as sf
 from effort import a_few
 from sfumato import watch
 from sfumato.design.boxes import optimal
-from sfumato.design.boxes.bound import FiniteProblem, _without_small, bends, box_bound, classes_bound, prices, splits_of
+from sfumato.design.boxes.bound import box_bound, classes_bound, splits_of
+from sfumato.design.boxes.finite import FiniteProblem, bends
 from sfumato.design.boxes.moments import moments
+from sfumato.design.boxes.prices import _without_small, prices
 from sfumato.design.boxes.program import box_program
 from sfumato.design.boxes.symmetry import turns
 from sfumato.design.boxes.table import TOTAL, integer_weights
@@ -123,8 +125,8 @@ def test_a_bound_that_takes_long_does_not_keep_the_lattice_from_being_refined(mo
     now = [0.0]
     plain = optimal.BoxSearch._raise
 
-    def slow(search: Any, mesh: float, thorough: bool) -> None:
-        plain(search, mesh, thorough)
+    def slow(search: Any, mesh: float, how: str) -> None:
+        plain(search, mesh, how)
         now[0] += 30.0
 
     monkeypatch.setattr(optimal.BoxSearch, "_raise", slow)

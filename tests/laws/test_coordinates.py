@@ -14,7 +14,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.design.boxes.bound import bends
+from sfumato.design.boxes.finite import bends
 from sfumato.mechanisms import continuous
 from sfumato.numbers import exp_bounds
 from sfumato.spaces.box import Box, box

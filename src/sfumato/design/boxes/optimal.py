@@ -20,9 +20,12 @@ from sfumato.certify import kernel
 from sfumato.certify.coordinates import BoxBound, BoxMechanism, prove_on_box
 from sfumato.channels.prior import Prior
 from sfumato.design.answer import tell
-from sfumato.design.boxes.bound import FiniteProblem, box_bound, classes_bound, prices, splits_of
+from sfumato.design.boxes.bound import box_bound, classes_bound, splits_of
+from sfumato.design.boxes.finite import FiniteProblem
 from sfumato.design.boxes.moments import Moments, moments
+from sfumato.design.boxes.near import MOST_AT_ONCE
 from sfumato.design.boxes.patches import Patches, patches_for
+from sfumato.design.boxes.prices import prices, window_prices
 from sfumato.design.boxes.program import box_program
 from sfumato.design.boxes.question import box_question
 from sfumato.design.boxes.symmetry import Turn, turns
@@ -60,6 +63,11 @@ _FEWEST_PIECES = {1: 256, 2: 24, 3: 8}  # between these along an axis: where ε 
 _MOST_PARTS = kernel.MOST_PARTS  # of a piece
 _BYTES = 2  # of a number of a table in a file, at least
 _LARGEST_FINITE = 900  # secrets of the finite problem; with symmetries some more
+_LARGEST_WINDOWS = 8_000  # where it is priced window by window
+_WINDOW_ACCURACY = 5e-3
+# What is taken off the prices, as a part of the loss, so that they can be covered.
+_SLACK = {"windows": 2e-3, "once": 1e-3, "thorough": 2e-4}
+_COARSEST_WINDOWS = 1.3  # ε times the side of a cell: coarser problems of uneven towns prove next to nothing
 _MOST_COLUMNS = 700  # outputs of the finite problem, one of each orbit
 _WORTH = 0.05  # a side is refined no further when a round has gained less than this part of the tolerance
 _FINE = 0.2  # and its mesh costs less than this part: coarse rounds may gain nothing, and later ones much
@@ -92,7 +100,7 @@ _COARSE_BOUNDS = (2.0, 4.0)  # the same where no problem of these fits: a bound 
 
 # What is lost by a lattice, and by the finite problem of a bound, is about so much times the square of a mesh, as a
 # part of the loss: measured for uniform priors on squares. It says which side to refine, nothing more.
-_LATTICE_ERROR, _BOUND_ERROR, _COVER_ERROR = 0.05, 0.06, (0.006, 0.001)
+_LATTICE_ERROR, _BOUND_ERROR, _COVER_ERROR = 0.05, 0.06, {"windows": 0.05, "once": 0.006, "thorough": 0.001}
 
 
 @dataclass(frozen=True)
@@ -148,6 +156,8 @@ class BoxSearch:
     progress: Callable[[Any], object] | None
     aim: Aim = field(default_factory=Aim)
     table: BoxTable | None = None
+    glimpsed: bool = False  # whether windows have said something at once
+    bounded: bool = False  # whether the bound that takes long has been looked for
     noisy: bool = False  # whether the table is noise that no round has beaten
     bound: BoxBound | None = None
     iterations: int = 0
@@ -194,7 +204,7 @@ class BoxSearch:
         self.table = self.silent()
         rough = self.watch.limit is not None and self._cells(_FIRST) != self._cells(MESHES[0])
         meshes = (_FIRST, *MESHES) if rough else MESHES
-        both = {"lattice": iter([(mesh, False) for mesh in meshes]), "bound": iter(self._bound_rounds())}
+        both = {"lattice": iter([(mesh, "once") for mesh in meshes]), "bound": iter(self._bound_rounds())}
         sides = {side: rounds for side, rounds in both.items() if side in self.aim.sides}
         errors, idle = {"lattice": np.inf, "bound": np.inf}, {"lattice": 0, "bound": 0}
         stopped = False
@@ -202,13 +212,13 @@ class BoxSearch:
             sides.pop("lattice", None)  # any mechanism loses e^(−ε‖x − x′‖) times as much as silence, or more
         if "lattice" in sides and self.patches is not None:
             widest = max(float(self.rate * step) for step in self.box.step)
-            sides["lattice"] = iter([(widest / max(parts), False) for parts in self.patches.rounds])
+            sides["lattice"] = iter([(widest / max(parts), "once") for parts in self.patches.rounds])
         elif "lattice" in sides and not self._fits("lattice", MESHES[0]):  # coarse ones, up to the finest that does
             finest = next(mesh for mesh in (2.0**k for k in range(1, 1000)) if self._fits("lattice", mesh))
-            sides["lattice"] = iter([(coarser * finest, False) for coarser in (4, 2, 1)])
+            sides["lattice"] = iter([(coarser * finest, "once") for coarser in (4, 2, 1)])
         while sides and not self._enough(errors):
             side = self._next_side(sides, errors)
-            mesh, thorough = next(sides[side], (0.0, False))
+            mesh, how = next(sides[side], (0.0, "once"))
             if not mesh or not self._fits(side, mesh):
                 del sides[side]
                 continue
@@ -224,7 +234,7 @@ class BoxSearch:
                 if side == "lattice":
                     self._improve(mesh)
                 else:
-                    self._raise(mesh, thorough)
+                    self._raise(mesh, how)
             except (TimeIsUp, KeyboardInterrupt):
                 self.watch.stop()
             except TooLarge:
@@ -243,7 +253,7 @@ class BoxSearch:
             if side == "lattice" and self.patches is not None:
                 errors[side] += min(1.0, gained / max(self.table.value, 1e-300))
             if side == "bound":
-                errors[side] = _BOUND_ERROR * mesh**2 + (0.0 if self.straight else _COVER_ERROR[thorough])
+                errors[side] = _BOUND_ERROR * mesh**2 + (0.0 if self.straight else _COVER_ERROR[how])
         return stopped and not self._enough(errors)
 
     def _quick(self, mesh: float) -> bool:
@@ -259,7 +269,9 @@ class BoxSearch:
 
     def _next_side(self, sides: Collection[str], errors: dict[str, float]) -> str:
         """The side that loses more; where patches take turns, a bound comes when these have gained most, or in time."""
-        if self.patches is not None and self.bound is None and len(sides) > 1 and self.patches.sweeps:
+        if self.patches is not None and not self.bounded and len(sides) > 1 and self.patches.sweeps:
+            if not self.glimpsed and self._secrets(self._bound_rounds()[0][0]) <= MOST_AT_ONCE:
+                return "bound"
             limit = self.watch.limit
             late = limit is not None and self.watch.spent > _BOUND_BEGINS * limit
             return "bound" if late or errors["lattice"] < _SETTLED else "lattice"
@@ -276,23 +288,32 @@ class BoxSearch:
             return decided or errors[self.aim.sides[0]] <= self.tolerance / 2
         return met and self._gap() <= self.tolerance
 
-    def _bound_rounds(self) -> list[tuple[float, bool]]:
+    def _bound_rounds(self) -> list[tuple[float, str]]:
         """The sides of the cells of finite problems, those of the box first, each in more parts than the one before.
 
         Where losses bend between secrets, each of them is solved once for a first answer and once thoroughly. Cells may
-        be long along one axis and short along another: each axis is cut for itself.
+        be long along one axis and short along another: each axis is cut for itself. Where patches take turns, windows
+        say something at once, or are all that the time is enough for; problems so coarse that they prove next to
+        nothing are left out.
         """
         cut = {self._bound_parts(mesh): None for mesh in MESHES}
         widths = [self.fineness * float(step) for step in self.box.step]
         finest = [max(width / many for width, many in zip(widths, parts, strict=True)) for parts in cut]
+        if self.patches is not None:
+            sizes = {mesh: self._secrets(mesh) for mesh in finest if mesh < _COARSEST_WINDOWS}
+            whole = [mesh for mesh, size in sizes.items() if size <= _LARGEST_FINITE]
+            parts = [mesh for mesh, size in sizes.items() if size <= _LARGEST_WINDOWS]
+            once = [(mesh, how) for mesh in whole for how in ("once", "thorough")]
+            if sizes and parts:
+                return [(parts[0], "windows"), *(once or [(mesh, "windows") for mesh in parts[1:]])]
         if self._fits("bound", finest[0]):
-            return [(mesh, last) for mesh in finest for last in ((False,) if self.straight else (False, True))]
+            return [(mesh, how) for mesh in finest for how in (("once",) if self.straight else ("once", "thorough"))]
         # cells are so many that they are looked at in classes, each of cells farther apart
         apart = {self._strides(mesh): mesh for mesh in reversed(MESHES) if mesh > finest[0]}
-        classes = [(mesh, False) for strides, mesh in reversed(apart.items()) if max(strides) > 1]
+        classes = [(mesh, "once") for strides, mesh in reversed(apart.items()) if max(strides) > 1]
         if classes and self._fits("bound", classes[0][0]):
             return classes
-        return [(mesh, False) for mesh in _COARSE_BOUNDS if self._fits("bound", mesh)]
+        return [(mesh, "once") for mesh in _COARSE_BOUNDS if self._fits("bound", mesh)]
 
     def _standing(self, side: str) -> float:
         """The number that a side has come to."""
@@ -307,6 +328,8 @@ class BoxSearch:
         """Whether the lattice, or the finite problem of a bound, is small enough for cells of that mesh."""
         if side == "lattice":
             return self.patches is not None or prod(self._cells(mesh)) <= LARGEST_LATTICE[self.box.dimension]
+        if self.patches is not None and self._secrets(mesh) <= _LARGEST_WINDOWS:
+            return True
         return bool(self._secrets(mesh) <= _LARGEST_FINITE * len(self.group) ** 0.3)
 
     def _secrets(self, mesh: float) -> int:
@@ -455,16 +478,17 @@ class BoxSearch:
         breaks = [self.box.breaks(i) for i in range(self.box.dimension)]
         return turns(self.box, breaks, self.density.reshape(self.box.shape))
 
-    def _raise(self, mesh: float, thorough: bool) -> None:
+    def _raise(self, mesh: float, how: str) -> None:
         """Solve the finite problem of smaller cells."""
-        began, size, strides = self.watch.spent, self._secrets(mesh), self._strides(mesh)
+        began, size, strides, thorough = self.watch.spent, self._secrets(mesh), self._strides(mesh), how == "thorough"
         # a larger ε promises less, and multipliers for a smaller one would be too large for floats
         rate = max(float(bound_rate(self.privacy)), _LEAST_ACROSS / float(max(self.box.sides)))
         self._announce(f"bounding what all mechanisms lose, by {size} points")
+        self.glimpsed, self.bounded = True, self.bounded or how != "windows" or size > MOST_AT_ONCE
         problem = FiniteProblem(self.box, self._bound_parts(mesh), self.density, rate * (1 + 2.0**-50), self.group)
         step = max(self.fineness * float((problem.step * strides).max()), 1e-9)
         level = 0 if self.straight else min(_DEEPEST, max(0, ceil(np.log2(step / _FINEST)))) + thorough
-        level = self._in_time(level, size)
+        level = self._in_time(level, size if how != "windows" else min(size, MOST_AT_ONCE))
         fine = int(thorough or (level > 0 and size * 2**self.box.dimension <= _MOST_COLUMNS * len(self.group)))
         watch = self.watch.share(0.7)
         accuracy = _accuracy(mesh) * (0.3 if thorough else 1.0)
@@ -474,12 +498,15 @@ class BoxSearch:
                     level, fine = min(level, 1), 0
                 self._keep(classes_bound(problem, strides, level, fine, accuracy, watch), began)
                 return
-            price = prices(problem, level, fine, accuracy, watch, thorough)
+            if how == "windows":
+                price = window_prices(problem, level, min(accuracy, _WINDOW_ACCURACY), watch)
+            else:
+                price = prices(problem, level, fine, accuracy, watch, thorough)
         except NotConverged:
             if not watch.over:
                 raise
             return
-        splits, slack = splits_of(problem, price, level, watch, 2e-4 if thorough else 1e-3)
+        splits, slack = splits_of(problem, price, level, watch, _SLACK[how])
         self._keep(box_bound(problem, price, splits, slack, self.watch.share(0.7)), began)
 
     def _in_time(self, level: int, size: int) -> int:
