@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.linalg import _umath_linalg
 from numpy.typing import NDArray
 from scipy.linalg import _fblas
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _SMALL_SCAN = 200_000  # So few comparisons take less time than starting threads.
 
@@ -35,6 +38,24 @@ def on_threads(work: Callable[[int, int], Any], size: int, chunks_per_thread: in
         return [work(0, size)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, edges[:-1].tolist(), edges[1:].tolist()))
+
+
+def at_once(work: Callable[[Item], Result], items: Sequence[Item], stop: Callable[[], object]) -> Iterator[Result]:
+    """What ``work`` gives for items that do not depend on each other, in their order, as soon as it is there.
+
+    One thread for each core; ``stop`` is called where whoever asks has had enough, and should make work end soon.
+    """
+    threads = min(cores(), len(items))
+    if threads < 2:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            yield from pool.map(work, items)
+        except BaseException:
+            stop()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def for_reading(array: NDArray[Any], kind: Any = None) -> NDArray[Any]:

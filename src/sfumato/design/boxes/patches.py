@@ -35,6 +35,7 @@ from sfumato.numbers import Floats, Integers, exact
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box
 from sfumato.spaces.splines import Rounding, rounding_of
+from sfumato.threads import at_once
 from sfumato.watch import Watch
 
 START = 0.94
@@ -202,10 +203,14 @@ def swept(
     blocks = blocks_of(table.rounding, room(sweep) * rate, table.halvings)
     cost = weighed.costs(loss.at(weighed.points, table.outputs))
     matrix, value = table.matrix.copy(), table.value
-    for columns, rows in _patches(table, rate, _SHIFTS[sweep % len(_SHIFTS)]):
-        if watch.over:
-            break
-        value -= _improve(matrix, cost, blocks, columns, rows, watch)
+    patches = list(_patches(table, rate, _SHIFTS[sweep % len(_SHIFTS)]))
+
+    def gained(patch: tuple[Integers, Integers]) -> float:
+        return 0.0 if watch.over else _improve(matrix, cost, blocks, *patch, watch)
+
+    # patches have no column in common, and what a patch does depends on its own columns only
+    for gain in at_once(gained, patches, watch.stop):
+        value -= gain
         told(value)
     return moved(replace(table, matrix=matrix), weighed, loss)
 
@@ -235,7 +240,7 @@ def _improve(
     before = float((stakes * start).sum())
     try:
         program = BlockProgram(stakes, local, inside=start, offsets=offsets)
-        solution = solve_blocks(program, tolerance=_ACCURACY, time_limit=watch)
+        solution = solve_blocks(program, tolerance=_ACCURACY, time_limit=watch, threads=1)
     except (InvalidInput, NotConverged):  # by rounding a column lies on the boundary, or the time is up
         return 0.0
     gained = before - solution.value

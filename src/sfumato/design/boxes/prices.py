@@ -21,6 +21,7 @@ from sfumato.lp.cone.general import solve_blocks
 from sfumato.lp.cone.program import Ending
 from sfumato.numbers import Floats, Integers
 from sfumato.spaces.box import NORMS
+from sfumato.threads import at_once
 from sfumato.watch import Watch
 
 # Euclidean pairs of secrets up to so many steps apart along an axis enter the program, by the dimension of the box. In
@@ -73,7 +74,7 @@ def _pairs_among(problem: FiniteProblem, live: Integers, thorough: bool) -> tupl
 
 def prices(
     problem: FiniteProblem, level: int, fine: int, tolerance: float, watch: Watch, thorough: bool = False,
-    people: float = -1.0,
+    people: float = -1.0, threads: int | None = None,
 ) -> Floats:  # fmt: skip
     """A price for every secret, whose sum is nearly the best of the program with outputs on a grid.
 
@@ -95,7 +96,7 @@ def prices(
     kept = np.unique(problem.secrets.classes[live])
     program = BlockProgram(cost, ((rows,),) if len(pairs) else (), sums[kept][:, live], totals[kept])
     vanishing = _VANISHING if cost.shape[1] >= _MANY_OUTPUTS else 0.0
-    solution = solve_blocks(program, tolerance=tolerance, time_limit=watch, vanishing=vanishing)
+    solution = solve_blocks(program, tolerance=tolerance, time_limit=watch, vanishing=vanishing, threads=threads)
     if solution.ended is Ending.INTERRUPTED:  # covering these prices takes longer than to solve for them
         raise KeyboardInterrupt
     reduced = cost[:, solution.columns]
@@ -115,18 +116,23 @@ def window_prices(problem: FiniteProblem, level: int, tolerance: float, watch: W
     steps = problem.rate * problem.step
     margin = [ceil(_MARGIN / step) for step in steps]
     price, masses = np.zeros(problem.shape), problem.masses.reshape(problem.shape)
-    cores = [(masses[core].sum(), core) for core in _cores(problem.shape, steps)]
-    for mass, core in sorted(cores, key=lambda found: -found[0]):
-        if watch.over or mass <= _FORGONE / len(cores):
-            break
+    found = [(masses[core].sum(), core) for core in _cores(problem.shape, steps)]
+    cores = [core for mass, core in sorted(found, key=lambda one: -one[0]) if mass > _FORGONE / len(found)]
+
+    def priced(core: tuple[slice, ...]) -> Floats:
         low = tuple(max(0, part.start - more) for part, more in zip(core, margin, strict=True))
         high = tuple(min(n, part.stop + more) for part, more, n in zip(core, margin, problem.shape, strict=True))
+        if watch.over:
+            return np.zeros_like(price[core])
         try:
-            found = prices(problem.window(low, high), level, 0, tolerance, watch, people=_DESERTED)
+            prices_there = prices(problem.window(low, high), level, 0, tolerance, watch, people=_DESERTED, threads=1)
         except NotConverged:
-            continue
+            return np.zeros_like(price[core])
         own = tuple(slice(part.start - start, part.stop - start) for part, start in zip(core, low, strict=True))
-        price[core] = found.reshape([end - start for start, end in zip(low, high, strict=True)])[own]
+        return prices_there.reshape([end - start for start, end in zip(low, high, strict=True)])[own]
+
+    for core, part in zip(cores, at_once(priced, cores, watch.stop), strict=True):
+        price[core] = part
     return _without_small(_within_reach(problem, price.ravel()))
 
 

@@ -46,6 +46,7 @@ def solve_blocks(
     progress: Progress | None = None,
     device: str = "auto",
     vanishing: float = 0.0,
+    threads: int | None = None,
 ) -> BlockSolution:
     """Minimise over columns under linear rows and second-order cones, with a lower bound from the duals.
 
@@ -63,6 +64,8 @@ def solve_blocks(
     vanishing
         Columns that come to bring less than this part of what they would if all brought the same are left out. The
         bound is then one for programs of the columns that are left.
+    threads
+        How many cores to use at most, where others are busy with programs of their own; by default all.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def solve_blocks(
     expect(program, BlockProgram, "a program of blocks", "BlockProgram(cost, blocks)")
     check_tolerance(tolerance)
     try:
-        method = _method(program, device, run.watch)
+        method = _method(program, device, run.watch, threads)
     except TooLarge:
         if find_spec("torch") is None:
             raise
@@ -113,14 +116,14 @@ def solve_with(
     return best.result(ended)
 
 
-def _method(program: BlockProgram, device: str, watch: Watch) -> BlockIterate:
+def _method(program: BlockProgram, device: str, watch: Watch, threads: int | None) -> BlockIterate:
     if device not in ("auto", "cpu", "cuda"):
         raise NotSupported(f"device {shown(device)}", ["auto", "cpu", "cuda"])
     if device == "auto":
         forms = program.shape[0] + sum(len(block) * block[0].shape[0] for block in program.blocks)
         device = "cuda" if worth_a_gpu(forms, program.shape[1]) and gpu_is_there() else "cpu"
     if device == "cpu":
-        return BlockIterate(program, watch)
+        return BlockIterate(program, watch, threads=threads)
     return ArraysBlockIterate(program, watch, arrays_on(device))
 
 

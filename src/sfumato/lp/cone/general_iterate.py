@@ -60,7 +60,10 @@ _SMALLER = ("fewer columns", "a coarser lattice")
 class BlockIterate:
     """The iterate of one run; costs are shifted and scaled: the least is 0, and the start has a value of about 1."""
 
-    def __init__(self, program: BlockProgram, watch: Watch, arrays: Arrays | None = None) -> None:
+    def __init__(
+        self, program: BlockProgram, watch: Watch, arrays: Arrays | None = None, threads: int | None = None
+    ) -> None:
+        self.threads = threads or cores()
         self.order = _narrow_order(program)
         blocks = tuple(tuple(csr_array(matrix[:, self.order]) for matrix in block) for block in program.blocks)
         self.program = program = BlockProgram(
@@ -90,7 +93,7 @@ class BlockIterate:
         width = int((self.forms.rows - self.forms.columns).max(initial=0))
         check_room(8 * m * (n * (width + 12) + 16 * components),
                    f"the block method for {n} rows, {components} forms and {m} columns", _SMALLER)  # fmt: skip
-        threads = cores() if components * m >= _WORTH_A_THREAD else 1
+        threads = self.threads if components * m >= _WORTH_A_THREAD else 1
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.scratch: list[tuple[Any, Any]] = [(Bands.scratch(n), np.zeros((n, n))) for _ in range(threads)]
 
