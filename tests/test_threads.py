@@ -1,15 +1,34 @@
 from __future__ import annotations
 
+from threading import Event
+
 import numpy as np
 import pytest
 
-from sfumato.threads import for_reading, on_threads, one_thread, plain_interrupts, thread_counts
+from sfumato.threads import at_once, for_reading, on_threads, one_thread, plain_interrupts, thread_counts
 
 
 def test_chunks_cover_the_range_once() -> None:
     for size in (1, 7, 1000):
         parts = on_threads(lambda first, last: list(range(first, last)), size)
         assert [i for part in parts for i in part] == list(range(size))
+
+
+def test_what_is_done_at_once_comes_in_order_and_ends_when_somebody_has_had_enough() -> None:
+    over = Event()
+    waited: list[int] = []
+
+    def work(item: int) -> int:
+        waited.append(item)
+        return item if item < 2 else item * over.wait(60)
+
+    found = at_once(work, range(1000), over.set)
+    assert [next(found), next(found)] == [0, 1]
+    with pytest.raises(KeyboardInterrupt):
+        found.throw(KeyboardInterrupt())
+    assert over.is_set() and len(waited) < 1000
+    with pytest.raises(ZeroDivisionError):
+        [*at_once(lambda item: 1 // item, [1, 0, 1], lambda: None)]
 
 
 def test_an_interrupt_behind_a_system_error_comes_through() -> None:

@@ -117,6 +117,21 @@ def test_a_design_of_a_town_is_found_by_patches_and_proved(monkeypatch: pytest.M
     assert sf.verify(design.mechanism) and "patch" in design.method
 
 
+def test_who_interrupts_a_sweep_gets_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patches, "_COARSE", 1.0)
+    prior, box = town()
+    values: list[float] = []
+
+    def told(state: sf.Progress) -> None:
+        values.extend([state.value] * (state.value < np.inf))
+        if len(values) > 4:
+            raise KeyboardInterrupt
+
+    design = sf.design(prior, sf.losses.distance(box), sf.PrivacyType(box, epsilon=EPSILON), progress=told)
+    assert design.stopped and sf.verify(design.mechanism)
+    assert float(design.loss) <= min(values)
+
+
 def test_symmetric_boxes_are_solved_as_a_whole() -> None:
     box = sf.box((12, 12), step=1)
     question = optimal.box_question(

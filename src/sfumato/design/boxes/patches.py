@@ -209,9 +209,12 @@ def swept(
         return 0.0 if watch.over else _improve(matrix, cost, blocks, *patch, watch)
 
     # patches have no column in common, and what a patch does depends on its own columns only
-    for gain in at_once(gained, patches, watch.stop):
-        value -= gain
-        told(value)
+    try:
+        for gain in at_once(gained, patches, watch.stop):
+            value -= gain
+            told(value)
+    except KeyboardInterrupt:  # what has been gained so far is kept
+        watch.stop()
     return moved(replace(table, matrix=matrix), weighed, loss)
 
 
