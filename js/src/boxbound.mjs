@@ -5,7 +5,7 @@ import { multiples } from "./boxes.mjs";
 import { checkBound } from "./claims.mjs";
 import { demand } from "./errors.mjs";
 import { mapPromise } from "./exponentials.mjs";
-import { Rational, bitLength, divided, product, total, whole } from "./numbers.mjs";
+import { Rational, bitLength, divided, placesOf, product, total, whole } from "./numbers.mjs";
 
 const DIGITS = 24;
 const DEEPEST = 6;
@@ -18,29 +18,14 @@ function smallRoot(n, up) {
   return up && root * root < n ? root + 1 : root;
 }
 
-/** ⌊a / b⌋ of whole numbers below 2^52, corrected in integers. */
-function smallQuotient(a, b) {
-  let found = Math.floor(a / b);
-  while (found * b > a) found--;
-  while ((found + 1) * b <= a) found++;
-  return found;
-}
+/** ⌊a / b⌋ of whole numbers below 2^52: a remainder is exact, and so is what divides without one. */
+const smallQuotient = (a, b) => (a - (a % b)) / b;
 
 const NORMS_SMALL = {
   euclidean: (lengths, up) => smallRoot(lengths.reduce((sum, v) => sum + v * v, 0), up),
   manhattan: (lengths) => lengths.reduce((sum, v) => sum + v, 0),
   chebyshev: (lengths) => Math.max(...lengths),
 };
-
-/** The places of a number in a table, the last axis first. */
-function placesOf(number, shape) {
-  const found = new Array(shape.length);
-  for (let axis = shape.length - 1; axis >= 0; axis--) {
-    found[axis] = number % shape[axis];
-    number = Math.floor(number / shape[axis]);
-  }
-  return found;
-}
 
 /** The cubes that are used, lower corner and width in units of the smallest, and the depth of that. */
 function cubesOf(splits, shape) {
@@ -99,13 +84,8 @@ export function checkBoxBound(file) {
   const below = ruler(false), above = ruler(true);
   const norm = NORMS_SMALL[box.metric];
 
-  const bend = ({ corner, width }, secret) => {
-    const low = [], high = [];
-    corner.forEach((c, i) => {
-      const near = c >= secret[i] ? c - secret[i] : secret[i] - c - width;
-      low.push([below[i][near], below[i][near + width]]);
-      high.push([above[i][near], above[i][near + width]]);
-    });
+  const bend = (near, width) => {
+    const [low, high] = [below, above].map((ruler) => near.map((at, i) => [ruler[i][at], ruler[i][at + width]]));
     const tangent = (u, length) => Math.max(...ends.map((end) => {
       const along = low.reduce((sum, pair, i) => sum + u[i] * pair[end[i]], 0);
       return norm(high.map((pair, i) => pair[end[i]]), true) - smallQuotient(along, length);
@@ -127,18 +107,26 @@ export function checkBoxBound(file) {
     return curved < BigInt(straight) ? Number(curved) : straight;
   };
 
+  // Cubes lie alike beside many secrets.
+  const known = new Map();
   /** The losses of all corners at a secret, in units. */
   const losses = (x) => {
     const secret = placesOf(x, secrets).map((at, i) => Math.floor(at / strides[i]) * 2 ** deepest);
     const bends = new Float64Array(places.length);
     if (box.metric !== "manhattan") {
-      for (const cube of cubes) {
-        const found = bend(cube, secret);
-        for (const w of cube.actions) if (found > bends[w]) bends[w] = found;
+      for (const { corner, width, actions } of cubes) {
+        const near = corner.map((c, i) => (c >= secret[i] ? c - secret[i] : secret[i] - c - width));
+        const name = number(near) * 2 ** DEEPEST + width - 1;
+        let found = known.get(name);
+        if (found === undefined) {
+          if (known.size > 2 ** 20) known.clear();
+          known.set(name, (found = bend(near, width)));
+        }
+        for (const w of actions) if (found > bends[w]) bends[w] = found;
       }
     }
     const length = (corner) => norm(corner.map((c, i) => below[i][Math.abs(c - secret[i])]), false);
-    return places.map((corner, w) => BigInt(length(corner) - bends[w]));
+    return places.map((corner, w) => length(corner) - bends[w]);
   };
 
   const steps = multiples(box.sides.map((side, i) => side.over(whole(secrets[i]))));

@@ -4,7 +4,7 @@ import { Refuted, demand } from "./errors.mjs";
 import { expBound, grainOf, inGrains, largestStretch, mapPromise, power2, rateBound, rootOf } from "./exponentials.mjs";
 import { epsilonBelow } from "./header.mjs";
 import {
-  ONE, Rational, ZERO, added, gcd, largest, lcm, magnitude, maximum, minimum, product, toldApart, whole,
+  ONE, Rational, ZERO, added, gcd, lcm, magnitude, maximum, minimum, placesOf, product, toldApart, whole,
 } from "./numbers.mjs";
 import { quotedLabel } from "./rows.mjs";
 import { applied, axisForms, cellForms, partForms, tooSteep } from "./splines.mjs";
@@ -37,14 +37,30 @@ function checkGround({ box, promise }) {
   }
 }
 
-/** Norms of lists of lengths that are not negative, rounded up: integers in units of `unit`. */
+/** ⌈2^ROOT_BITS √square⌉. Below 2^46 it is F·2^20 + c, and what decides c is the sign of a sum of two whole numbers
+ * that doubles hold exactly, as all of those are that lead to it. */
+export function rootAbove(square) {
+  const n = Number(square);
+  if (n >= 2 ** 46 || !n) return rootOf(square << (2n * ROOT_BITS), true);
+  const F = Math.floor(Math.sqrt(n) * 2 ** 28), q = F % 2 ** 26, p = (F - q) / 2 ** 26;
+  // n·2^56 − F², which is no more than 2F + 1 by size
+  const rest = ((16 * n - p * p) * 2 ** 25 - p * q) * 2 ** 27 - q * q;
+  const below = (c) => ((128 * p * c - rest) * 2 ** 20 + 2 * q * c) * 2 ** 20 + c * c < 0;
+  let c = Math.floor((rest * 2 ** 19) / F) - 1;
+  while (below(c)) c++;
+  return BigInt(F) * 1048576n + BigInt(c);
+}
+
+/** Norms of lengths that are not negative, rounded up: integers in units of `unit`. What is `joined` of all lengths
+ * along the axes, the last axis first, has norms when it is `ended`. */
 function normUp(metric) {
-  const norms = {
-    manhattan: (lengths) => added(lengths),
-    chebyshev: (lengths) => largest(lengths),
-    euclidean: (lengths) => rootOf(lengths.reduce((sum, v) => sum + v * v, 0n) << (2n * ROOT_BITS), true),
-  };
-  return { norm: norms[metric], unit: metric === "euclidean" ? Rational.of(1n, 1n << ROOT_BITS) : ONE };
+  const root = metric === "euclidean", join = metric === "chebyshev" ? (a, b) => (a > b ? a : b) : (a, b) => a + b;
+  const joined = (axes) => axes.reduce((all, along) => {
+    const each = root ? along.map((v) => v * v) : along;
+    return all.flatMap((a) => each.map((b) => join(a, b)));
+  }, [0n]);
+  const ended = root ? rootAbove : (length) => length;
+  return { join, joined, ended, unit: root ? Rational.of(1n, 1n << ROOT_BITS) : ONE };
 }
 
 function boxPrior({ sections }) {
@@ -65,7 +81,7 @@ const MOMENTS = {
   3: [[[1n, 4n], [1n, 6n], [1n, 12n]], [[1n, 12n], [1n, 6n], [1n, 4n]]],
 };
 
-/** Nodes along an axis, and for each part the box's cell and the forms of its two moments, in integers over a grain. */
+/** Nodes along an axis, and the form of what lies at each for each cell of the box, in integers over a grain. */
 function momentsOf(breaks, degree, side, cells, parts) {
   const h = side.over(whole(cells));
   const borders = [...breaks];
@@ -95,72 +111,52 @@ function momentsOf(breaks, degree, side, cells, parts) {
     }
   }
   const grain = grainOf(found.flatMap(({ forms }) => forms.flatMap((form) => [...form.values()])));
-  const integral = (form) => [...form].map(([v, amount]) => [v, inGrains(amount, grain)]);
-  return { nodes, grain, parts: found.map(({ boxCell, forms }) => ({ boxCell, forms: forms.map(integral) })) };
+  // Two parts that meet within a cell of the box have one form at their node.
+  const rods = new Map();
+  found.forEach(({ boxCell, forms }, i) => forms.forEach((form, end) => {
+    const node = i + end, name = `${node} ${boxCell}`;
+    if (!rods.has(name)) rods.set(name, { node, boxCell, form: new Map() });
+    const sums = rods.get(name).form;
+    for (const [v, amount] of form) sums.set(v, (sums.get(v) ?? 0n) + inGrains(amount, grain));
+  }));
+  return { nodes, grain, rods: [...rods.values()].map((rod) => ({ ...rod, form: [...rod.form] })) };
 }
 
 /** The claimed loss is an upper bound, by chords on small parts on which a convex loss lies below them. */
 export function checkBoxLoss(file) {
-  const { box, lattice, claims, weights, points } = file, k = box.sides.length;
+  const { box, lattice, claims, weights, points } = file;
   const counts = boxPrior(file);
   const axes = lattice.breaks.map((breaks, i) =>
     momentsOf(breaks, lattice.degree, box.sides[i], box.cells[i], claims.parts));
   const places = axes.map(({ nodes }, i) => nodes.map((at) => at.plus(box.origin[i])));
   const grain = grainOf([...places.flat(), ...points.flat()]);
-  const { norm, unit } = normUp(box.metric);
+  const { join, joined, ended, unit } = normUp(box.metric);
   const distance = (a, b) => {
     const { n, d } = a.minus(b);
     return inGrains(new Rational(magnitude(n), d), grain);
   };
-  const rods = axes.map(({ parts }) => parts.flatMap(({ forms, boxCell }, i) =>
-    forms.map((form, end) => ({ form, boxCell, node: i + end }))));
+  const [{ rods }, ...inner] = axes, forms = inner.map((axis) => axis.rods.map(({ form }) => form));
+  const innerCells = product(box.cells.slice(1));
+  const spots = inner.reduce((all, axis, j) => all.flatMap(([cell, place]) => axis.rods.map((rod) =>
+    [cell * box.cells[j + 1] + rod.boxCell, place * axis.nodes.length + rod.node])), [[0, 0]]);
+  const byNode = places[0].map(() => []);
+  for (const rod of rods) byNode[rod.node].push(rod);
   let sum = 0n;
   points.forEach((point, y) => {
-    const lengths = places.map((along, i) => along.map((at) => distance(point[i], at)));
+    const [first, ...others] = places.map((along, i) => along.map((at) => distance(point[i], at)));
+    const near = joined([first]), beside = joined(others);
     const column = weights.column(y);
     // Masses are gathered at nodes, so that each norm is worked out once.
-    let rest = 0n;
-    const inner = rods.slice(1), innerSides = lattice.shape.slice(1);
-    const innerForms = inner.map((axis) => axis.map(({ form }) => form));
-    let masses = null, node = -1;
-    const settle = () => {
-      if (!masses) return;
+    byNode.forEach((some, node) => {
+      const masses = new Array(beside.length).fill(0n);
+      for (const { boxCell, form } of some) {
+        const table = applied(column, lattice.shape, [[form], ...forms]);
+        spots.forEach(([cell, place], i) => (masses[place] += counts[boxCell * innerCells + cell] * table[i]));
+      }
       masses.forEach((mass, place) => {
-        if (!mass) return;
-        const each = [lengths[0][node]];
-        for (let axis = k - 1, left = place; axis > 0; axis--) {
-          each.push(lengths[axis][left % places[axis].length]);
-          left = Math.floor(left / places[axis].length);
-        }
-        rest += mass * norm(each);
+        if (mass) sum += mass * ended(join(near[node], beside[place]));
       });
-    };
-    const byNode = [...rods[0]].sort((a, b) => a.node - b.node);
-    for (const rod of byNode) {
-      if (rod.node !== node) {
-        settle();
-        node = rod.node;
-        masses = new Array(product(places.slice(1).map((along) => along.length))).fill(0n);
-      }
-      let table = applied(column, lattice.shape, 0, [rod.form]), sides = innerSides;
-      innerForms.forEach((forms, i) => {
-        table = applied(table, sides, i, forms);
-        sides = sides.map((side, j) => (j === i ? forms.length : side));
-      });
-      for (let i = 0; i < table.length; i++) {
-        let cell = rod.boxCell, place = 0, step = table.length, left = i;
-        inner.forEach((axis, j) => {
-          step /= axis.length;
-          const each = axis[Math.floor(left / step)];
-          left %= step;
-          cell = cell * box.cells[j + 1] + each.boxCell;
-          place = place * places[j + 1].length + each.node;
-        });
-        masses[place] += counts[cell] * table[i];
-      }
-    }
-    settle();
-    sum += rest;
+    });
   });
   const scale = axes.reduce((all, axis) => all * axis.grain, file.total * added(counts) * grain);
   compared(unit.times(Rational.of(sum, scale)), claims.loss);
@@ -170,32 +166,21 @@ export function checkBoxLoss(file) {
 
 /** How often a table for offsets that are not negative counts each: twice along an axis, but once at 0. */
 function signsOf(index, shape) {
-  let many = 1n;
-  for (let axis = shape.length - 1; axis >= 0; axis--) {
-    if (index % shape[axis]) many *= 2n;
-    index = Math.floor(index / shape[axis]);
-  }
-  return many;
+  return placesOf(index, shape).reduce((many, at) => (at ? 2n * many : many), 1n);
 }
 
 /** Prove the promise of noise that is the same everywhere. */
 export function checkNoise(file) {
-  const { noise, box, promise, sections } = file, k = box.sides.length;
+  const { noise, box, promise, sections } = file;
   const table = sections.weights.all(), shape = noise.reach.map((r) => r + 1);
   const sum = table.reduce((all, g, i) => all + g * signsOf(i, shape), noise.floor * noise.extended);
   if (sum !== file.total) throw new Refuted(`the weights of noise sum to ${sum}, not to ${file.total}`);
   checkGround(file);
   const sides = noise.reach.map((r) => r + 4);
   const column = Array.from({ length: product(sides) }, (_, i) => {
-    let place = 0, step = 1, inside = true;
-    for (let axis = k - 1, left = i; axis >= 0; axis--) {
-      const offset = Math.abs((left % sides[axis]) - 1);
-      left = Math.floor(left / sides[axis]);
-      inside &&= offset <= noise.reach[axis];
-      place += step * offset;
-      step *= shape[axis];
-    }
-    return noise.floor + (inside ? table[place] : 0n);
+    const offsets = placesOf(i, sides).map((at) => Math.abs(at - 1));
+    if (offsets.some((offset, axis) => offset > noise.reach[axis])) return noise.floor;
+    return noise.floor + table[offsets.reduce((place, offset, axis) => place * shape[axis] + offset, 0)];
   });
   const axes = noise.reach.map((r, i) => {
     const step = box.sides[i].over(whole(noise.cells[i]));
@@ -223,37 +208,32 @@ export function checkNoiseLoss(file) {
   for (let j = -spread; j <= spread; j++) {
     chances.set(j, BigInt(2 * (sigma(2 * j) + sigma(2 * j - 1) + sigma(2 * j + 1))));
   }
-  let table = sections.weights.all(), shape = noise.reach.map((r) => r + 1);
-  noise.reach.forEach((r, axis) => {
-    const forms = [];
+  const forms = noise.reach.map((r) => {
+    const found = [];
     for (let j = 0; j <= r * parts + spread; j++) {
       const form = new Map();
       for (let o = -r; o <= r; o++) {
         const chance = chances.get(j - o * parts);
         if (chance) form.set(Math.abs(o), (form.get(Math.abs(o)) ?? 0n) + chance);
       }
-      forms.push([...form]);
+      found.push([...form]);
     }
-    table = applied(table, shape, axis, forms);
-    shape = shape.map((side, i) => (i === axis ? forms.length : side));
+    return found;
   });
+  const table = applied(sections.weights.all(), noise.reach.map((r) => r + 1), forms);
+  const shape = forms.map((each) => each.length);
   const steps = box.sides.map((side, i) => side.over(whole(noise.cells[i] * parts)));
   const grain = grainOf([...steps, ...box.sides]);
-  const { norm, unit } = normUp(box.metric);
+  const { joined, ended, unit } = normUp(box.metric);
   let sum = 0n;
   const lengths = shape.map((side, axis) =>
     Array.from({ length: side }, (_, j) => inGrains(steps[axis].times(whole(j)), grain)));
+  const offsets = joined(lengths), [across] = joined(box.sides.map((side) => [inGrains(side, grain)]));
   table.forEach((mass, i) => {
-    if (!mass) return;
-    const each = [];
-    for (let axis = k - 1, left = i; axis >= 0; axis--) {
-      each.push(lengths[axis][left % shape[axis]]);
-      left = Math.floor(left / shape[axis]);
-    }
-    sum += mass * signsOf(i, shape) * norm(each);
+    if (mass) sum += mass * signsOf(i, shape) * ended(offsets[i]);
   });
   const inside = Rational.of(sum, BigInt(48 * parts ** 3) ** BigInt(k));
-  const beyond = new Rational(noise.floor * noise.extended * norm(box.sides.map((side) => inGrains(side, grain))), 1n);
+  const beyond = new Rational(noise.floor * noise.extended * ended(across), 1n);
   compared(inside.plus(beyond).times(unit).times(Rational.of(1n, file.total * grain)), claims.loss);
 }
 

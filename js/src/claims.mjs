@@ -105,12 +105,13 @@ function pairDistance(file) {
 export function checkBound(problem, bound) {
   const { n, a, counts, unit, losses, dualUnit, sections, limits, events } = problem;
   const { dual, dual_from: from, dual_to: to, dual_action: action } = sections;
-  const factors = new Map();
+  const factors = new Map(), apart = [];
   for (let k = 0; k < dual.length; k++) {
     demand(from[k] < n && to[k] < n && from[k] !== to[k] && action[k] < a, "a dual number stands on no constraint");
     const value = problem.distance(from[k], to[k]);
     if (value === null) throw new Refuted("a dual number stands on a pair without a finite distance");
     if (!factors.has(value)) factors.set(value, factorAbove(problem.promise, problem.metric, value));
+    apart.push(value);
   }
   const grain = grainOf(factors.values());
   const grained = new Map([...factors].map(([value, factor]) => [value, inGrains(factor, grain)]));
@@ -121,7 +122,7 @@ export function checkBound(problem, bound) {
   for (let k = 0; k < dual.length; k++) {
     const z = dual.at(k) * event.grain;
     put(from[k], action[k], z * grain);
-    put(to[k], action[k], -z * grained.get(problem.distance(from[k], to[k])));
+    put(to[k], action[k], -z * grained.get(apart[k]));
   }
   for (const [x, w, amount] of event.charges) put(x, w, amount * grain);
   const mass = added(counts), perCharge = dualUnit.times(Rational.of(1n, grain * event.grain));
@@ -136,12 +137,19 @@ export function checkBound(problem, bound) {
   const units = [perLoss, perCharge, ...taxes.map((tax) => tax.unit)];
   const common = units.reduce((d, u) => lcm(d, u.d), 1n);
   const [lossScale, chargeScale, ...taxScales] = units.map((u) => u.n * (common / u.d));
+  const nothing = new Array(a).fill(0);
   let sum = 0n;
   for (let x = 0; x < n; x++) {
-    const row = losses(x);
-    let least = null;
+    // Where there is no mass nothing is lost; of actions without dual numbers only that of the least loss matters.
+    const scale = lossScale * counts[x], row = scale ? losses(x) : nothing;
+    let least = null, free = Infinity;
     for (let w = 0; w < a; w++) {
-      let value = lossScale * counts[x] * row[w] + chargeScale * (charged.get(x * a + w) ?? 0n);
+      const charge = charged.get(x * a + w);
+      if (!charge && !taxes.length) {
+        if (row[w] >= free) continue;
+        free = row[w];
+      }
+      let value = scale * BigInt(row[w]) + chargeScale * (charge ?? 0n);
       taxes.forEach(({ table, prices }, j) => (value += taxScales[j] * prices[x] * table.at(w * n + x)));
       if (least === null || value < least) least = value;
     }

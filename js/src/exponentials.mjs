@@ -85,10 +85,7 @@ export function rateBound(promise, bits, up) {
 }
 
 /** ⌊√k⌋ or ⌈√k⌉. */
-export function rootOf(k, up) {
-  const found = rootBelow(k);
-  return up && found * found < k ? found + 1n : found;
-}
+export const rootOf = (k, up) => (up && k > 0n ? rootBelow(k - 1n) + 1n : rootBelow(k));
 
 /** The exponent ε·d for a distance of a file, from one side. */
 export function exponentBound(promise, metric, value, up) {

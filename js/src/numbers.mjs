@@ -42,11 +42,17 @@ export function bitLength(a) {
 /** ⌊√a⌋. */
 export function rootBelow(a) {
   if (a < 2n) return a;
-  let found = 1n << BigInt((bitLength(a) + 1) >> 1);
+  // Floats guess and correct the guess once, so that most roots are right before they are looked at.
+  const guess = Math.sqrt(Number(a));
+  let found;
+  if (guess < Infinity) {
+    found = BigInt(Math.floor(guess));
+    found += BigInt(Math.floor(Number(a - found * found) / (2 * guess)));
+  } else found = 1n << BigInt(bitLength(a) >> 1);
   for (;;) {
-    const next = (found + a / found) >> 1n;
-    if (next >= found) return found;
-    found = next;
+    const rest = a - found * found, twice = 2n * found;
+    if (rest >= 0n && rest <= twice) return found;
+    found += divided(rest, twice);
   }
 }
 
@@ -55,6 +61,16 @@ export const smallest = (values) => values.reduce((a, b) => (a < b ? a : b));
 export const added = (values) => values.reduce((a, b) => a + b, 0n);
 /** The product of whole numbers that are small. */
 export const product = (values) => values.reduce((a, b) => a * b, 1);
+
+/** The places of a number in a table, the last axis first. */
+export function placesOf(number, shape) {
+  const found = new Array(shape.length);
+  for (let axis = shape.length - 1; axis >= 0; axis--) {
+    found[axis] = number % shape[axis];
+    number = Math.floor(number / shape[axis]);
+  }
+  return found;
+}
 
 /** A fraction in lowest terms, its denominator above zero. */
 export class Rational {

@@ -3,7 +3,7 @@
 // ‖G‖* ≤ rate · F in the dual norm for all of them (docs/theory/coordinates.md); squares are compared where the norm is
 // Euclidean, so that nothing but integers is needed.
 
-import { Rational, lcm, magnitude, product } from "./numbers.mjs";
+import { Rational, lcm, magnitude, placesOf, product } from "./numbers.mjs";
 
 const HALF = new Rational(1n, 2n);
 
@@ -78,8 +78,16 @@ export function axisForms(breaks, degree, halvings) {
   return found.map(({ cell, value, slope }) => ({ cell, value: integral(value), slope: integral(slope) }));
 }
 
-/** A table with forms put in the place of one axis; `shape` is the table's. */
-export function applied(table, shape, axis, forms) {
+/** A table with forms put in the place of each axis; `shape` is the table's. */
+export function applied(table, shape, forms) {
+  forms.forEach((each, axis) => {
+    table = along(table, shape, axis, each);
+    shape = shape.map((side, i) => (i === axis ? each.length : side));
+  });
+  return table;
+}
+
+function along(table, shape, axis, forms) {
   const inner = product(shape.slice(axis + 1)), outer = product(shape.slice(0, axis)), side = shape[axis];
   const found = new Array(outer * forms.length * inner);
   let at = 0;
@@ -106,24 +114,15 @@ export function tooSteep(column, shape, axes, metric, rate) {
 
 /** The same for some forms of the first axis, so that never more than a slice of coefficients is held. */
 function steepSlice(column, shape, axes, metric, rate) {
-  const k = shape.length;
   const tables = [];
-  for (let which = -1; which < k; which++) {
-    let table = column, sides = shape;
-    for (let axis = 0; axis < k; axis++) {
-      table = applied(table, sides, axis, axes[axis].map((each) => (axis === which ? each.slope : each.value)));
-      sides = sides.map((side, i) => (i === axis ? axes[axis].length : side));
-    }
-    tables.push(table);
+  for (let which = -1; which < shape.length; which++) {
+    tables.push(applied(column, shape, axes.map((forms, axis) =>
+      forms.map((each) => (axis === which ? each.slope : each.value)))));
   }
   const [values, ...slopes] = tables;
   for (let i = 0; i < values.length; i++) {
     if (kept(metric, slopes.map((slope) => slope[i]), values[i], rate)) continue;
-    const cells = [];
-    for (let axis = k - 1, rest = i; axis >= 0; axis--) {
-      cells.unshift(axes[axis][rest % axes[axis].length].cell);
-      rest = Math.floor(rest / axes[axis].length);
-    }
+    const cells = placesOf(i, axes.map((forms) => forms.length)).map((at, axis) => axes[axis][at].cell);
     return { cells, value: values[i], slopes: slopes.map((slope) => slope[i]) };
   }
   return null;

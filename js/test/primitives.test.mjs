@@ -1,4 +1,4 @@
-// Hashes, AES and inflate against published vectors, and against Node's own.
+// Hashes, AES and inflate against published vectors, and against Node's own; roots against what they are.
 
 import assert from "node:assert/strict";
 import { createCipheriv, createHash, randomBytes } from "node:crypto";
@@ -6,9 +6,11 @@ import { test } from "node:test";
 import { deflateRawSync, deflateSync } from "node:zlib";
 
 import { Aes256 } from "../src/aes.mjs";
+import { rootAbove } from "../src/boxes.mjs";
 import { Blake2b, blake2b, sha256 } from "../src/hashes.mjs";
 import { inflate } from "../src/inflate.mjs";
 import { parseJson, pythonJson } from "../src/json.mjs";
+import { rootBelow } from "../src/numbers.mjs";
 import { decodeUtf8 } from "../src/text.mjs";
 
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
@@ -98,4 +100,16 @@ test("labels are written as Python writes them", () => {
   const value = ["é\u007f\u001f😀/", 1, -0, 1e16, 1e-5, 0.0001, 123456789.125, 1.7976931348623157e308, 5e-324, 12345678901234567890n];
   assert.equal(pythonJson(value), '["\\u00e9\\u007f\\u001f\\ud83d\\ude00/", 1.0, -0.0, 1e+16, 1e-05, 0.0001, 123456789.125, '
     + "1.7976931348623157e+308, 5e-324, 12345678901234567890]");
+});
+
+test("roots are rounded as they should be, beside squares and where doubles end", () => {
+  const sizes = Array.from({ length: 700 }, (_, k) => 1n << BigInt(k)).concat(123456789n, 8388607n, 3n ** 400n);
+  for (const size of sizes) {
+    for (const a of [size, size * size].flatMap((n) => [-2n, -1n, 0n, 1n, 2n].map((more) => n + more))) {
+      if (a < 0n) continue;
+      const found = rootBelow(a), above = rootAbove(a);
+      assert.ok(found * found <= a && (found + 1n) ** 2n > a, `${a}`);
+      assert.ok(above ** 2n >= a << 96n && (!a || (above - 1n) ** 2n < a << 96n), `${a}`);
+    }
+  }
 });
