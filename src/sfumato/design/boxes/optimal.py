@@ -72,6 +72,7 @@ _MOST_COLUMNS = 700  # outputs of the finite problem, one of each orbit
 _WORTH = 0.05  # a side is refined no further when a round has gained less than this part of the tolerance
 _FINE = 0.2  # and its mesh costs less than this part: coarse rounds may gain nothing, and later ones much
 _COVER_SECONDS = 3e-8  # that a corner takes, for each pair of secrets; measured on two cores with uneven priors
+_NEAR = 150  # that a corner concerns, about, where windows leave out who is far and where nobody lives
 _COVERING = 0.35  # of the time that is left may be planned for corners
 _SETTLED, _BOUND_BEGINS = 0.035, 0.25  # what a lattice may still lose, and the part of the time, when bounds begin
 _IDLE = 2  # so many times in a row: three parts of a cell may be no better than two, and four are
@@ -488,7 +489,7 @@ class BoxSearch:
         problem = FiniteProblem(self.box, self._bound_parts(mesh), self.density, rate * (1 + 2.0**-50), self.group)
         step = max(self.fineness * float((problem.step * strides).max()), 1e-9)
         level = 0 if self.straight else min(_DEEPEST, max(0, ceil(np.log2(step / _FINEST)))) + thorough
-        level = self._in_time(level, size if how != "windows" else min(size, MOST_AT_ONCE))
+        level = self._in_time(level, size, min(size, _NEAR) if how == "windows" else size)
         fine = int(thorough or (level > 0 and size * 2**self.box.dimension <= _MOST_COLUMNS * len(self.group)))
         watch = self.watch.share(0.7)
         accuracy = _accuracy(mesh) * (0.3 if thorough else 1.0)
@@ -509,10 +510,13 @@ class BoxSearch:
         splits, slack = splits_of(problem, price, level, watch, _SLACK[how])
         self._keep(box_bound(problem, price, splits, slack, self.watch.share(0.7)), began)
 
-    def _in_time(self, level: int, size: int) -> int:
-        """How often cubes are halved so that a part of what is left of the time is enough for all their corners."""
+    def _in_time(self, level: int, size: int, near: int) -> int:
+        """How often cubes are halved so that a part of what is left of the time is enough for all their corners.
+
+        Each of these concerns about so many secrets as are ``near``.
+        """
         left = self.watch.left
-        corner = _COVER_SECONDS * size**2 * 2 / cores() / len(self.group)
+        corner = _COVER_SECONDS * near**2 * 2 / cores() / len(self.group)
         while left is not None and level > 0 and (size << self.box.dimension * level) * corner > _COVERING * left:
             level -= 1
         return level
