@@ -116,8 +116,8 @@ export function checkBound(problem, bound) {
   const grain = grainOf(factors.values());
   const grained = new Map([...factors].map(([value, factor]) => [value, inGrains(factor, grain)]));
   // Sums of dual numbers over one denominator, the grain of factors times that of events.
-  const charged = new Map();
-  const put = (x, w, amount) => charged.set(x * a + w, (charged.get(x * a + w) ?? 0n) + amount);
+  const charged = Array.from({ length: n }, () => new Map());
+  const put = (x, w, amount) => charged[x].set(w, (charged[x].get(w) ?? 0n) + amount);
   const event = events ? eventCharges(events, a) : { grain: 1n, charges: [], price: ZERO };
   for (let k = 0; k < dual.length; k++) {
     const z = dual.at(k) * event.grain;
@@ -144,7 +144,7 @@ export function checkBound(problem, bound) {
     const scale = lossScale * counts[x], row = scale ? losses(x) : nothing;
     let least = null, free = Infinity;
     for (let w = 0; w < a; w++) {
-      const charge = charged.get(x * a + w);
+      const charge = charged[x].get(w);
       if (!charge && !taxes.length) {
         if (row[w] >= free) continue;
         free = row[w];
