@@ -409,8 +409,13 @@ def test_corners_are_as_many_as_the_time_is_enough_for() -> None:
     counts = np.random.default_rng(5).integers(1, 30, size=(20, 20)).tolist()
     prior, privacy = sf.Prior.on_cells(counts, town), sf.PrivacyType(town, epsilon="3/4")
     question = optimal.box_question(prior, sf.losses.distance(town), privacy, None)
-    levels = [optimal.BoxSearch(*question, 0.05, Watch(limit), None)._in_time(2, 400) for limit in (None, 600, 30, 1)]
-    assert levels[0] == 2 and levels == sorted(levels, reverse=True) and levels[-1] == 0
+
+    def levels(near: int) -> list[int]:
+        searches = [optimal.BoxSearch(*question, 0.05, Watch(limit), None) for limit in (None, 600, 30, 1)]
+        return [search._in_time(2, 400, near) for search in searches]
+
+    assert levels(400)[0] == 2 and levels(400) == sorted(levels(400), reverse=True) and levels(400)[-1] == 0
+    assert sum(levels(100)) > sum(levels(400))  # who is far need not be asked
 
 
 def test_small_prices_are_forgone() -> None:
