@@ -40,10 +40,10 @@ def on_threads(work: Callable[[int, int], Any], size: int, chunks_per_thread: in
         return list(pool.map(work, edges[:-1].tolist(), edges[1:].tolist()))
 
 
-def at_once(work: Callable[[Item], Result], items: Sequence[Item], stop: Callable[[], object]) -> Iterator[Result]:
+def at_once(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
     """What ``work`` gives for items that do not depend on each other, in their order, as soon as it is there.
 
-    One thread for each core; ``stop`` is called where whoever asks has had enough, and should make work end soon.
+    One thread for each core. Whoever has had enough waits for what has begun.
     """
     threads = min(cores(), len(items))
     if threads < 2:
@@ -53,7 +53,6 @@ def at_once(work: Callable[[Item], Result], items: Sequence[Item], stop: Callabl
         try:
             yield from pool.map(work, items)
         except BaseException:
-            stop()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 

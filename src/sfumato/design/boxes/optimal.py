@@ -64,7 +64,6 @@ _MOST_PARTS = kernel.MOST_PARTS  # of a piece
 _BYTES = 2  # of a number of a table in a file, at least
 _LARGEST_FINITE = 900  # secrets of the finite problem; with symmetries some more
 _LARGEST_WINDOWS = 8_000  # where it is priced window by window
-_WINDOW_ACCURACY = 5e-3
 # What is taken off the prices, as a part of the loss, so that they can be covered.
 _SLACK = {"windows": 2e-3, "once": 1e-3, "thorough": 2e-4}
 _COARSEST_WINDOWS = 1.3  # ε times the side of a cell: coarser problems of uneven towns prove next to nothing
@@ -500,7 +499,8 @@ class BoxSearch:
                 self._keep(classes_bound(problem, strides, level, fine, accuracy, watch), began)
                 return
             if how == "windows":
-                price = window_prices(problem, level, min(accuracy, _WINDOW_ACCURACY), watch)
+                assert self.patches is not None
+                price = window_prices(problem, level, accuracy, watch, self.patches.apart)
             else:
                 price = prices(problem, level, fine, accuracy, watch, thorough)
         except NotConverged:

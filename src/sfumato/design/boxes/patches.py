@@ -15,7 +15,7 @@ Rows are measured in S and forms in those of S, since columns span many orders o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from math import ceil, prod
 
@@ -33,9 +33,9 @@ from sfumato.lp.cone.general import solve_blocks
 from sfumato.mechanisms.box_noise import laplace_noise
 from sfumato.numbers import Floats, Integers, exact
 from sfumato.privacy.type import PrivacyType
+from sfumato.processes import SideBySide
 from sfumato.spaces.box import Box
 from sfumato.spaces.splines import Rounding, rounding_of
-from sfumato.threads import at_once
 from sfumato.watch import Watch
 
 START = 0.94
@@ -137,6 +137,7 @@ class Patches:
     lattices: list[tuple[int, ...]]
     sweeps: int = 0
     table: BoxTable | None = None
+    apart: SideBySide = field(default_factory=SideBySide)
 
     @property
     def rounds(self) -> list[tuple[int, ...]]:
@@ -152,7 +153,7 @@ class Patches:
             self.table = refined(self.table, self.weigh, self.loss)
         told(self.table.value)
         weighed = self.weigh(self.table.rounding)
-        self.table = swept(self.table, weighed, self.loss, self.rate, self.sweeps, watch, told)
+        self.table = swept(self.table, weighed, self.loss, self.rate, self.sweeps, watch, told, self.apart)
         self.sweeps += 1
         return self.table
 
@@ -194,24 +195,27 @@ def _rows(box: Box, parts: Sequence[int]) -> int:
 
 def swept(
     table: BoxTable, weighed: Moments, loss: CoordinateLoss, rate: float, sweep: int, watch: Watch,
-    told: Callable[[float], None],
+    told: Callable[[float], None], apart: SideBySide | None = None,
 ) -> BoxTable:  # fmt: skip
     """The table after all patches have had a turn, or those that the time was enough for.
 
-    ``rate`` is ε in units of the map; ``told`` hears of the loss after every patch.
+    ``rate`` is ε in units of the map; ``told`` hears of the loss after every patch. Patches have no column in common,
+    and what a patch does depends on its own columns only: they are solved side by side.
     """
     blocks = blocks_of(table.rounding, room(sweep) * rate, table.halvings)
     cost = weighed.costs(loss.at(weighed.points, table.outputs))
     matrix, value = table.matrix.copy(), table.value
     patches = list(_patches(table, rate, _SHIFTS[sweep % len(_SHIFTS)]))
 
-    def gained(patch: tuple[Integers, Integers]) -> float:
-        return 0.0 if watch.over else _improve(matrix, cost, blocks, *patch, watch)
+    def task(patch: tuple[Integers, Integers]) -> PatchTask:
+        return _task(table.matrix, cost, blocks, *patch, watch.left)
 
-    # patches have no column in common, and what a patch does depends on its own columns only
+    found = (apart or SideBySide()).each(improved, patches, task)
     try:
-        for gain in at_once(gained, patches, watch.stop):
-            value -= gain
+        for (columns, rows), (better, gained) in zip(patches, found, strict=True):
+            if better is not None:
+                matrix[np.ix_(rows, columns)] = better
+            value -= gained
             told(value)
     except KeyboardInterrupt:  # what has been gained so far is kept
         watch.stop()
@@ -230,27 +234,43 @@ def _patches(table: BoxTable, rate: float, shift: float) -> Iterator[tuple[Integ
             yield np.flatnonzero(inside), np.flatnonzero(near)
 
 
-def _improve(
-    matrix: Floats, cost: Floats, blocks: tuple[Block, ...], columns: Integers, rows: Integers, watch: Watch
-) -> float:
-    """Replace the columns of a patch by better ones with the same sum; what is gained."""
+@dataclass(frozen=True, eq=False)
+class PatchTask:
+    """The program of a patch, as it travels: what is at stake, forms and what is added to them, and where it begins.
+
+    Entries are parts of ``scale``, the sum of the columns in each row; ``seconds`` may be taken.
+    """
+
+    stakes: Floats
+    blocks: tuple[Block, ...]
+    start: Floats
+    offsets: tuple[Floats, ...]
+    scale: Floats
+    seconds: float | None
+
+
+def _task(
+    matrix: Floats, cost: Floats, blocks: tuple[Block, ...], columns: Integers, rows: Integers, seconds: float | None
+) -> PatchTask:
+    """What the columns of a patch may be, with the same sum."""
     own = matrix[:, columns]
     total = own.sum(axis=1)
     scale = total[rows, None]
-    stakes = scale * cost[np.ix_(rows, columns)]
     local, offsets = zip(*(_local(block, total, own, rows) for block in blocks), strict=True)
-    start = own[rows] / scale
-    before = float((stakes * start).sum())
+    return PatchTask(scale * cost[np.ix_(rows, columns)], local, own[rows] / scale, offsets, scale, seconds)
+
+
+def improved(task: PatchTask) -> tuple[Floats | None, float]:
+    """Better columns with the same sum, and what is gained; none where there are none, or no time to find them."""
+    if task.seconds == 0.0:
+        return None, 0.0
     try:
-        program = BlockProgram(stakes, local, inside=start, offsets=offsets)
-        solution = solve_blocks(program, tolerance=_ACCURACY, time_limit=watch, threads=1)
+        program = BlockProgram(task.stakes, task.blocks, inside=task.start, offsets=task.offsets)
+        solution = solve_blocks(program, tolerance=_ACCURACY, time_limit=task.seconds, threads=1)
     except (InvalidInput, NotConverged):  # by rounding a column lies on the boundary, or the time is up
-        return 0.0
-    gained = before - solution.value
-    if not gained > 0:
-        return 0.0
-    matrix[np.ix_(rows, columns)] = scale * solution.matrix
-    return gained
+        return None, 0.0
+    gained = float((task.stakes * task.start).sum()) - solution.value
+    return (task.scale * solution.matrix, gained) if gained > 0 else (None, 0.0)
 
 
 def _local(block: Block, total: Floats, own: Floats, rows: Integers) -> tuple[Block, Floats]:

@@ -7,6 +7,8 @@ by side are a proposal as any other: whether all outputs are covered is looked a
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import pairwise, product
 from math import ceil, gcd
 
@@ -20,8 +22,8 @@ from sfumato.lp.cone.blocks import BlockProgram
 from sfumato.lp.cone.general import solve_blocks
 from sfumato.lp.cone.program import Ending
 from sfumato.numbers import Floats, Integers
+from sfumato.processes import SideBySide
 from sfumato.spaces.box import NORMS
-from sfumato.threads import at_once
 from sfumato.watch import Watch
 
 # Euclidean pairs of secrets up to so many steps apart along an axis enter the program, by the dimension of the box. In
@@ -36,6 +38,7 @@ _DESERTED = 1e-2
 _FARTHEST = 5.0
 # ε times the side of the core of a window, and of the margin around it.
 _CORE, _MARGIN = 8.0, 3.0
+_ACCURACY = 5e-3  # the gap of a window, at most: less than what its margin costs
 # Of many outputs those that bring less than this part of an even share are left out: where people live unevenly, most.
 # If a price should have needed one, covering all corners finds out.
 _VANISHING, _MANY_OUTPUTS = 0.5, 150
@@ -108,7 +111,36 @@ def prices(
     return _without_small(price[problem.secrets.classes])
 
 
-def window_prices(problem: FiniteProblem, level: int, tolerance: float, watch: Watch) -> Floats:
+@dataclass(frozen=True, eq=False)
+class WindowTask:
+    """A window that is to be priced, as it travels; ``seconds`` may be taken."""
+
+    window: FiniteProblem
+    level: int
+    tolerance: float
+    seconds: float | None
+
+
+def priced(task: WindowTask) -> Floats:
+    """The prices of a window; 0 where the time is not enough."""
+    if task.seconds != 0.0:
+        with suppress(NotConverged):
+            watch = Watch(task.seconds)
+            return prices(task.window, task.level, 0, task.tolerance, watch, people=_DESERTED, threads=1)
+    return np.zeros(len(task.window.places))
+
+
+def _around(
+    core: tuple[slice, ...], margin: list[int], shape: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The lower and the upper end of a core with its margin."""
+    low = tuple(max(0, part.start - more) for part, more in zip(core, margin, strict=True))
+    return low, tuple(min(n, part.stop + more) for part, more, n in zip(core, margin, shape, strict=True))
+
+
+def window_prices(
+    problem: FiniteProblem, level: int, tolerance: float, watch: Watch, apart: SideBySide | None = None
+) -> Floats:
     """Prices for every secret, window by window, those with most people first; 0 where the time was not enough.
 
     A window is as wide as its core and a margin on either side; the prices of the core are kept.
@@ -116,23 +148,18 @@ def window_prices(problem: FiniteProblem, level: int, tolerance: float, watch: W
     steps = problem.rate * problem.step
     margin = [ceil(_MARGIN / step) for step in steps]
     price, masses = np.zeros(problem.shape), problem.masses.reshape(problem.shape)
-    found = [(masses[core].sum(), core) for core in _cores(problem.shape, steps)]
-    cores = [core for mass, core in sorted(found, key=lambda one: -one[0]) if mass > _FORGONE / len(found)]
+    every = [(masses[core].sum(), core) for core in _cores(problem.shape, steps)]
+    cores = [core for mass, core in sorted(every, key=lambda one: -one[0]) if mass > _FORGONE / len(every)]
 
-    def priced(core: tuple[slice, ...]) -> Floats:
-        low = tuple(max(0, part.start - more) for part, more in zip(core, margin, strict=True))
-        high = tuple(min(n, part.stop + more) for part, more, n in zip(core, margin, problem.shape, strict=True))
-        if watch.over:
-            return np.zeros_like(price[core])
-        try:
-            prices_there = prices(problem.window(low, high), level, 0, tolerance, watch, people=_DESERTED, threads=1)
-        except NotConverged:
-            return np.zeros_like(price[core])
-        own = tuple(slice(part.start - start, part.stop - start) for part, start in zip(core, low, strict=True))
-        return prices_there.reshape([end - start for start, end in zip(low, high, strict=True)])[own]
+    windows = [_around(core, margin, problem.shape) for core in cores]
 
-    for core, part in zip(cores, at_once(priced, cores, watch.stop), strict=True):
-        price[core] = part
+    def task(place: tuple[tuple[int, ...], tuple[int, ...]]) -> WindowTask:
+        return WindowTask(problem.window(*place), level, min(tolerance, _ACCURACY), watch.left)
+
+    found = (apart or SideBySide()).each(priced, windows, task)
+    for core, (low, high), part in zip(cores, windows, found, strict=True):
+        own = tuple(slice(along.start - start, along.stop - start) for along, start in zip(core, low, strict=True))
+        price[core] = part.reshape([end - start for start, end in zip(low, high, strict=True)])[own]
     return _without_small(_within_reach(problem, price.ravel()))
 
 

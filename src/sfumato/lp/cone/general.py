@@ -119,6 +119,8 @@ def solve_with(
 def _method(program: BlockProgram, device: str, watch: Watch, threads: int | None) -> BlockIterate:
     if device not in ("auto", "cpu", "cuda"):
         raise NotSupported(f"device {shown(device)}", ["auto", "cpu", "cuda"])
+    if device == "auto" and threads == 1:  # one of many processes: a GPU is for those that have it alone
+        device = "cpu"
     if device == "auto":
         forms = program.shape[0] + sum(len(block) * block[0].shape[0] for block in program.blocks)
         device = "cuda" if worth_a_gpu(forms, program.shape[1]) and gpu_is_there() else "cpu"
