@@ -29,10 +29,10 @@ from sfumato.files import DRAWN, place_for, write_whole
 _HERE = Path(__file__).resolve().parent
 
 # What the client takes on one core, in seconds: a byte to read, a comparison for each byte of a weight, a comparison of
-# polynomials on a cell of a box, a dual number of a bound. Fitted by hand to single runs in Node on a busy machine: 1.3
-# and 2.1 times what two proofs of 7.8 s and 3.6 s took, half of what one of 1.1 s did, and less than that for proofs of
-# a tenth of a second, most of which is a start. It tells seconds from minutes, no more.
-_A_BYTE, _A_COMPARISON, _ON_A_CELL, _A_DUAL = 5e-8, 1.5e-8, 1e-5, 8e-6
+# polynomials on a cell of a box, a dual number of a bound. Fitted by hand to single runs: rows in Node, 2.1 times what
+# a proof of 3.6 s took; boxes in Chromium on a busy machine, 1.2 times what proofs of 4.6 s and 19.2 s took, and less
+# than that for proofs of a tenth of a second, most of which is a start. It tells seconds from minutes, no more.
+_A_BYTE, _A_COMPARISON, _ON_A_CELL, _A_DUAL = 5e-8, 1.5e-8, 2e-7, 6e-6
 # No phone was measured: that one has a fourth of that speed is assumed, so that these seconds are more than a minute
 # there. The text of a page is held three times, as text, as bytes and as numbers that are larger than both.
 _PHONE_SECONDS, _PHONE_BYTES = 20.0, 25_000_000
