@@ -39,6 +39,14 @@ def test_an_error_there_is_one_here_and_ends_them() -> None:
     assert all(process.poll() is not None for process in running)
 
 
+def test_what_a_killed_process_owes_is_done_here() -> None:
+    children = Children(2)
+    children.children[0].process.kill()
+    children.children[0].process.wait()
+    assert [*children.each(math.isqrt, [1, 4, 9, 16], lambda item: item)] == [1, 2, 3, 4]
+    children.close()
+
+
 def test_who_leaves_early_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "cores", lambda: 2)
     monkeypatch.setattr(processes, "FEWEST", 2)

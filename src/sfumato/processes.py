@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +37,8 @@ class Child:
         places = os.pathsep.join(place for place in sys.path if place)
         environment = {**os.environ, **_ALONE, "PYTHONPATH": places}
         command = [sys.executable, "-m", "sfumato.processes"]
-        self.process = Popen(command, stdin=PIPE, stdout=PIPE, env=environment)
+        # Ctrl-C is for who asked, who then decides what becomes of this one
+        self.process = Popen(command, stdin=PIPE, stdout=PIPE, env=environment, start_new_session=True)
 
     def asked(self, work: Callable[[Task], Result], task: Task) -> Result:
         """What ``work`` gives for a task; an error there is one here."""
@@ -77,11 +77,15 @@ class Children:
             free.put(child)
 
         def asked(item: Item) -> Result:
-            child = free.get()
+            child, due = free.get(), task(item)
             try:
-                return child.asked(work, task(item))
+                return child.asked(work, due)
+            except (EOFError, OSError, pickle.UnpicklingError):
+                if not self.children:  # nobody waits for it any more
+                    raise
             finally:
                 free.put(child)
+            return work(due)  # that process has been killed, by who needed its memory perhaps
 
         with ThreadPoolExecutor(len(self.children)) as pool:
             try:
@@ -93,9 +97,9 @@ class Children:
 
     def close(self) -> None:
         """End all processes."""
-        for child in self.children:
+        ending, self.children = self.children, []
+        for child in ending:
             child.ended()
-        self.children = []
 
     def __del__(self) -> None:
         self.close()
@@ -133,7 +137,6 @@ class SideBySide:
 
 def serve() -> None:
     """Do what comes in, until nothing comes any more. What work prints goes to where errors go."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked decides what an interrupt means
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     while True:
