@@ -126,6 +126,6 @@ def test_a_curve_on_a_box_goes_from_tables_to_noise(studio: Studio) -> None:
 
 
 def test_a_design_that_is_stopped_is_what_it_has() -> None:
-    """Asked to stop before anything was found, a design is the best that tells nothing, proved."""
+    """Asked to stop before anything was found, a design is no worse than the best that tells nothing, and proved."""
     answer, kept = do("design", {"spec": WAY, "quick": False}, None, lambda said: None, lambda: True)
-    assert kept is not None and answer["gap"] > 0.1 and answer["loss"] == pytest.approx(answer["blind"], rel=1e-3)
+    assert kept is not None and answer["gap"] > 0.1 and answer["loss"] <= answer["blind"] * (1 + 1e-3)
