@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from math import ceil, prod
 
-import numpy as np
-
-from sfumato.certify.noise import BoxNoise, whole_table
 from sfumato.channels.prior import Prior
 from sfumato.design.boxes.moments import moments
+from sfumato.design.boxes.noise_rows import clamped_points, clamped_rows
 from sfumato.design.boxes.optimal import LARGEST_LATTICE
 from sfumato.design.boxes.table import BoxTable, moved
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.mechanisms.box_noise import laplace_noise
-from sfumato.numbers import Floats, exact
+from sfumato.numbers import exact
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.spaces.box import Box
-from sfumato.spaces.splines import Rounding, rounding_of
+from sfumato.spaces.splines import rounding_of
 from sfumato.watch import Watch
 
 # ε times the side of a lattice cell, by dimension: half of it gains less than 1 % of the loss on an interval and 2 % in
@@ -61,8 +59,8 @@ def clamped_noise(prior: Prior, loss: CoordinateLoss, privacy: PrivacyType, watc
     breaks = [[step * k for k in range(many + 1)] for step, many in zip(steps, cells, strict=True)]
     rounding = rounding_of(box, breaks=breaks)
     weighed = moments(rounding, prior.float_weights, parts)
-    told = np.clip(_lattice(rounding), 0.0, [float(side) for side in box.sides])
-    table = BoxTable(rounding, noise.halvings, told, clamped_rows(noise), 0.0, weighed.parts)
+    rows, told = clamped_rows(noise), clamped_points(rounding)
+    table = BoxTable(rounding, noise.halvings, told, rows, 0.0, weighed.parts)
     return moved(table, weighed, loss)
 
 
@@ -75,36 +73,3 @@ def _cells(box: Box, rate: float, most: int) -> tuple[int, ...] | None:
             return cells
         width *= _WIDER
     return None
-
-
-def _lattice(rounding: Rounding) -> Floats:
-    grids = np.meshgrid(*([float(point) for point in axis.points] for axis in rounding.axes), indexing="ij")
-    return np.stack(grids, axis=-1).reshape(-1, len(grids))
-
-
-def clamped_rows(noise: BoxNoise) -> Floats:
-    """Chances of all outputs at all lattice points, axis by axis: what leaves the box is moved to its border."""
-    chances, extended = whole_table(noise.table).astype(np.float64), np.ones(())
-    for axis, (many, reach) in enumerate(zip(noise.rounding.shape, noise.reach, strict=True)):
-        chances = _clamped(chances, axis, many, reach)
-        border = np.ones(many)
-        border[[0, -1]] += reach
-        extended = np.multiply.outer(extended, border)
-    order = (*range(0, chances.ndim, 2), *range(1, chances.ndim, 2))
-    rows = chances.transpose(order).reshape(len(noise.rounding), -1) + float(noise.floor) * extended.ravel()
-    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
-
-
-def _clamped(chances: Floats, done: int, many: int, reach: int) -> Floats:
-    """Offsets along the next axis become lattice points and outputs along two; tails are summed from their ends."""
-    offsets = np.moveaxis(chances, 2 * done, 0)
-    shift = np.subtract.outer(-np.arange(many), -np.arange(many)) + reach  # where the offset of each pair stands
-    last = len(offsets) - 1
-    inside = ((shift >= 0) & (shift <= last)).reshape(many, many, *[1] * (offsets.ndim - 1))
-    found = np.where(inside, offsets[np.clip(shift, 0, last)], 0.0)
-    low, high = np.cumsum(offsets, axis=0), np.cumsum(offsets[::-1], axis=0)[::-1]
-    for v in range(many):
-        found[v, 0] = low[reach - v] if v <= reach else 0.0
-        upper = reach + many - 1 - v
-        found[v, -1] = high[upper] if upper <= last else 0.0
-    return np.moveaxis(found, (0, 1), (2 * done, 2 * done + 1))

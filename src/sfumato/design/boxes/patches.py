@@ -22,8 +22,8 @@ from math import ceil, prod
 import numpy as np
 from scipy.sparse import csr_array
 
-from sfumato.certify.noise import noise_row
 from sfumato.design.boxes.moments import Moments
+from sfumato.design.boxes.noise_rows import clamped_points, clamped_rows
 from sfumato.design.boxes.program import blocks_of
 from sfumato.design.boxes.table import BoxTable, best_places, moved
 from sfumato.errors import InvalidInput, NotConverged
@@ -63,13 +63,9 @@ def noise_start(privacy: PrivacyType, parts: tuple[int, ...], weigh: Callable[[R
                 loss: CoordinateLoss) -> BoxTable:  # fmt: skip
     """Noise on the cells of a box, each in so many parts, with outputs where they lose least; close ones are one."""
     noise = laplace_noise(PrivacyType(loss.box, epsilon=exact(START * privacy.rate)), parts=parts)
-    shape = noise.rounding.shape
-    rows = [np.asarray(noise_row(noise.table, noise.floor, shape, v), dtype=np.float64).ravel()
-            for v in range(len(noise.rounding))]  # fmt: skip
-    matrix = np.stack(rows)
-    matrix /= matrix.sum(axis=1, keepdims=True)
+    matrix = clamped_rows(noise)
     weighed = weigh(noise.rounding)
-    where = best_places(_lattice_outputs(noise.rounding), np.asarray(weighed.weights.T @ matrix), weighed.points, loss)
+    where = best_places(clamped_points(noise.rounding), np.asarray(weighed.weights.T @ matrix), weighed.points, loss)
     grid = _APART / privacy.rate
     squares, which = np.unique(np.floor(where / grid), axis=0, return_inverse=True)
     joined = np.zeros((len(squares), len(matrix)))
@@ -77,16 +73,6 @@ def noise_start(privacy: PrivacyType, parts: tuple[int, ...], weigh: Callable[[R
     matrix = np.ascontiguousarray(joined.T)
     middle = np.clip((squares + 0.5) * grid, 0.0, [float(side) for side in loss.box.sides])
     return moved(BoxTable(noise.rounding, 1, middle, matrix, 0.0, weighed.parts), weighed, loss)
-
-
-def _lattice_outputs(rounding: Rounding) -> Floats:
-    """Where lattice points are, moved into the box: what noise tells."""
-    along = []
-    for axis in rounding.axes:
-        ends = np.array([float(place) for place in axis.breaks])
-        step = ends[1] - ends[0]
-        along.append(np.clip(ends[0] + step * (np.arange(len(axis)) - 0.5), ends[0], ends[-1]))
-    return np.stack(np.meshgrid(*along, indexing="ij"), axis=-1).reshape(-1, len(along))
 
 
 def refined(table: BoxTable, weigh: Callable[[Rounding], Moments], loss: CoordinateLoss) -> BoxTable:
@@ -226,7 +212,7 @@ def _patches(table: BoxTable, rate: float, shift: float) -> Iterator[tuple[Integ
     """The columns of each patch that has several, and the rows near by."""
     box: Box = table.rounding.box
     side, margin = _PATCH / rate, _MARGIN / rate
-    points = _lattice_outputs(table.rounding)
+    points = clamped_points(table.rounding)
     for low in product(*(np.arange(-shift * side, float(length), side) for length in box.sides)):
         inside = ((table.outputs >= low) & (table.outputs < np.add(low, side))).all(axis=1)
         near = ((points >= np.subtract(low, margin)) & (points <= np.add(low, side + margin))).all(axis=1)
