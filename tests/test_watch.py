@@ -53,6 +53,9 @@ def test_stages_have_their_parts_of_it() -> None:
     watch.stop()
     assert watch.over and solving.over  # who stops the whole stops its parts
     assert watch.before(1.0).left == 0.0
+    whole = Watch(None, clock)
+    whole.share(0.5).before(1.0).stop()
+    assert whole.over and whole.share(0.1).before(1.0).over  # and who asks in the midst of a part means the whole
     assert Watch(None, clock).share(0.1).limit is None and Watch(None, clock).before(5.0).limit is None
 
 

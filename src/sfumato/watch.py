@@ -57,9 +57,14 @@ class Watch:
         return self.clock() - self.started
 
     @property
+    def ended(self) -> bool:
+        """Whether somebody has asked for what there is: of this stage, or of one that it is a part of."""
+        return self.stopped or (self.within is not None and self.within.ended)
+
+    @property
     def left(self) -> float | None:
         """Seconds that remain; None without a limit."""
-        if self.stopped or (self.within is not None and self.within.stopped):
+        if self.ended:
             return 0.0
         return None if self.limit is None else max(self.limit - self.spent, 0.0)
 
@@ -80,8 +85,10 @@ class Watch:
             raise TimeIsUp
 
     def stop(self) -> None:
-        """Let the time be up now: someone has asked for what there is."""
+        """Let the time be up now: someone has asked for what there is, and means the whole."""
         self.stopped = True
+        if self.within is not None:
+            self.within.stop()
 
     def share(self, fraction: float) -> Watch:
         """A watch for one stage, that may take a share of what is left; without a limit there is none."""

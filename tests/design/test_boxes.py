@@ -379,10 +379,10 @@ def test_a_finer_lattice_where_people_are_loses_less_than_an_even_one(monkeypatc
     question = prior, sf.losses.distance(box), sf.PrivacyType(box, epsilon=1)
     finer = optimal.lattice_loss(*question, None, 0.1, Watch(), None)
 
-    def even(search: Any, axis: int, many: int) -> list[Fraction]:
-        return [search.box.sides[axis] * Fraction(k, many) for k in range(many + 1)]
+    def even(box: Any, density: Any, axis: int, many: int) -> list[Fraction]:
+        return [box.sides[axis] * Fraction(k, many) for k in range(many + 1)]
 
-    monkeypatch.setattr(optimal.BoxSearch, "_breaks", even)
+    monkeypatch.setattr(optimal, "breaks_along", even)
     assert finer < optimal.lattice_loss(*question, None, 0.1, Watch(), None)
 
 

@@ -155,8 +155,6 @@ class BoxCalibration:
             self.ends[False] = epsilon, found
         self.tried.append(epsilon)
         self.hurried = self.hurried or found.stopped
-        if stage.stopped:
-            self.watch.stop()
         return found
 
     def _design(self, epsilon: Fraction, aim: Aim) -> BoxDesign:
@@ -251,8 +249,6 @@ class BoxCalibration:
                 self.prior, self.loss, PrivacyType(self.box, epsilon=epsilon), self.outputs,
                 self._tolerance() if fine else _ROUGH, stage, self._told(epsilon),
             )  # fmt: skip
-            if stage.stopped:
-                self.watch.stop()
             self.watch.check()
             here = log(float(epsilon)), log(value)
             if places and not fine and abs(here[0] - places[-1][0]) > 1e-6:

@@ -66,7 +66,8 @@ def design_on_box(
             return noise
         search = BoxSearch(*question, tolerance, _short(watch, _BOUNDING), progress, Aim(("bound",)))
         return min(noise, search.design(lambda: table), key=lambda design: design.loss)
-    return min(noise, search.design(clamped), key=lambda design: design.loss)
+    found = search.design_below(noise.loss, clamped)
+    return noise if found is None else min(noise, found, key=lambda design: design.loss)
 
 
 def _short(watch: Watch, seconds: float) -> Watch:

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.certify import kernel
 from sfumato.certify.coordinates import BoxBound, BoxMechanism, prove_on_box
 from sfumato.channels.prior import Prior
 from sfumato.design.answer import tell
+from sfumato.design.boxes.axes import breaks_along, cells_apart, lattice_cells, parts_of_cells, parts_of_pieces
 from sfumato.design.boxes.bound import box_bound, classes_bound, splits_of
 from sfumato.design.boxes.finite import FiniteProblem
 from sfumato.design.boxes.moments import Moments, moments
@@ -57,11 +57,6 @@ TOLERANCE = 0.03
 _HALVINGS = 1  # how often cells are halved before coefficients are compared
 _FINEST = 0.1  # ε times the side of cubes that outputs are rounded to: smaller ones gain next to nothing
 _DEEPEST = 2  # halvings of a cube, beside what the mesh of a bound costs
-_INTEGRATED = 0.1  # ε times the distance of points between which losses are interpolated, at most
-_MOST_POINTS = 40_000  # of these
-_FEWEST_PIECES = {1: 256, 2: 24, 3: 8}  # between these along an axis: where ε is small, the box is what is long
-_MOST_PARTS = kernel.MOST_PARTS  # of a piece
-_BYTES = 2  # of a number of a table in a file, at least
 _LARGEST_FINITE = 900  # secrets of the finite problem; with symmetries some more
 _LARGEST_WINDOWS = 8_000  # where it is priced window by window
 # What is taken off the prices, as a part of the loss, so that they can be covered.
@@ -77,8 +72,7 @@ _SETTLED, _BOUND_BEGINS = 0.035, 0.25  # what a lattice may still lose, and the 
 _IDLE = 2  # so many times in a row: three parts of a cell may be no better than two, and four are
 _FEWEST = {1: 24, 2: 4, 3: 2}  # outputs along an axis, by dimension: where ε is small, medians are close together
 _GROWTH = 3  # a round takes at least so many times longer than the one before
-# Lattice cells are put in step with the cells of a box where that takes no more than so many times as many of them.
-_IN_STEP = 1.25
+_SWEEP_AT_LEAST = 0.3  # and what of a sweep is not its patches, as a part of the one before
 _ACROSS = 4.0  # ε times a box below which its sides, not 1/ε, say how fine is fine
 _LEAST_ACROSS = 2.0**-16  # ε times a box below which bounds are about a larger ε: the difference is less than that part
 # Integers with few bits may lose this part of the tolerance, and always less than the second number: a file is as small
@@ -186,6 +180,16 @@ class BoxSearch:
         ``noise`` makes a table that is asked for where rounds end farther from the best than they should, and taken
         where it loses less than theirs.
         """
+        return self._proved(self.found(noise))
+
+    def design_below(self, most: Fraction, noise: Callable[[], BoxTable | None]) -> BoxDesign | None:
+        """The same where it loses less than ``most``; None where it does not, for which there is no proof to wait."""
+        stopped = self.found(noise)
+        assert self.table is not None
+        return self._proved(stopped) if self.table.value < most else None
+
+    def found(self, noise: Callable[[], BoxTable | None] | None = None) -> bool:
+        """The same without the proof; whether the rounds ended because of the time."""
         stopped = self.search()
         found, before = None, self.table
         assert before is not None
@@ -197,7 +201,7 @@ class BoxSearch:
                 self.watch.stop()
         if found is not None and found.value < before.value:
             self.table, self.noisy = found, True
-        return self._proved(stopped or self.watch.over)
+        return stopped or self.watch.over
 
     def search(self) -> bool:
         """The rounds; whether they ended because of the time."""
@@ -223,8 +227,8 @@ class BoxSearch:
                 del sides[side]
                 continue
             # a sweep may end anywhere, and what it has gained is kept
-            growth = 0.1 if side == "lattice" and self.patches is not None else self._growth(side, mesh)
-            late = self.watch.over or not self.watch.allows(growth * self.seconds.get(f"last {side}", 0.0))
+            growth = _SWEEP_AT_LEAST if side == "lattice" and self.patches is not None else self._growth(side, mesh)
+            late = self.watch.over or not self._rest.allows(growth * self.seconds.get(f"last {side}", 0.0))
             if late and not (side == "lattice" and self._quick(mesh)):
                 stopped = True
                 del sides[side]  # the other side may be quicker
@@ -235,8 +239,11 @@ class BoxSearch:
                     self._improve(mesh)
                 else:
                     self._raise(mesh, how)
-            except (TimeIsUp, KeyboardInterrupt):
+            except KeyboardInterrupt:
                 self.watch.stop()
+            except TimeIsUp:
+                stopped = True
+                sides.clear()
             except TooLarge:
                 if not self.iterations:  # a coarser lattice has been solved otherwise, and is what there is
                     raise
@@ -248,13 +255,18 @@ class BoxSearch:
             fine = _BOUND_ERROR * mesh**2 < _FINE * self.tolerance and self._standing(side) > 0
             idle[side] = idle[side] + 1 if fine and gained < _WORTH * self.tolerance * self.table.value else 0
             if idle[side] == _IDLE:
-                del sides[side]  # what is left is lost elsewhere: by given outputs, or on the other side
+                sides.pop(side, None)  # what is left is lost elsewhere: by given outputs, or on the other side
             errors[side] = _LATTICE_ERROR * mesh**2
             if side == "lattice" and self.patches is not None:
                 errors[side] += min(1.0, gained / max(self.table.value, 1e-300))
             if side == "bound":
                 errors[side] = _BOUND_ERROR * mesh**2 + (0.0 if self.straight else _COVER_ERROR[how])
         return stopped and not self._enough(errors)
+
+    @property
+    def _rest(self) -> Watch:
+        """The time for rounds: the proof of what they have found comes after them."""
+        return self.watch.before(0.0 if self.table is None else self.table.proof_seconds)
 
     def _quick(self, mesh: float) -> bool:
         """Whether a round is the first of a lattice so small that it is solved even if the time is up."""
@@ -337,33 +349,14 @@ class BoxSearch:
         sizes = zip(self.box.shape, self._bound_parts(mesh), self._strides(mesh), strict=True)
         return prod(cells * part // apart for cells, part, apart in sizes)
 
-    def _cells(self, side: float) -> tuple[int, ...]:
-        """Lattice cells along each axis, of about this side in units of 1/ε, in step with the cells of the box."""
-        found = []
-        for cells, length in zip(self.box.shape, self.box.sides, strict=True):
-            wanted = max(1, ceil(float(self.rate * length) / side - 1e-9))
-            even = (
-                next(c for c in range(wanted, cells + 1) if cells % c == 0)
-                if wanted <= cells
-                else cells * ceil(wanted / cells)
-            )
-            found.append(even if even <= _IN_STEP * wanted else wanted)
-        return tuple(found)
+    def _cells(self, mesh: float) -> tuple[int, ...]:
+        return lattice_cells(self.box, float(self.rate), mesh)
 
     def _bound_parts(self, mesh: float) -> tuple[int, ...]:
-        """Into how many parts the cells of the box are cut along each axis, to be no wider than that."""
-        return tuple(
-            max(1 if cells > 1 else 2, ceil(self.fineness * float(step) / mesh - 1e-9))
-            for cells, step in zip(self.box.shape, self.box.step, strict=True)
-        )
+        return parts_of_cells(self.box, self.fineness, mesh)
 
     def _strides(self, mesh: float) -> tuple[int, ...]:
-        """How many cells apart those of a class are along each axis, to be no farther than that."""
-        found = []
-        for cells, step in zip(self.box.shape, self.box.step, strict=True):
-            most = min(mesh / (self.fineness * float(step)) + 1e-9, cells / 2)
-            found.append(max((m for m in range(1, cells + 1) if cells % m == 0 and m <= most), default=1))
-        return tuple(found)
+        return cells_apart(self.box, self.fineness, mesh)
 
     # ------------------------------------------------------------- a mechanism
 
@@ -377,42 +370,12 @@ class BoxSearch:
         table = BoxTable(rounding, 0, best, np.ones((len(rounding), 1)), float(cost.min()), weighed.parts)
         return moved(table, weighed, self.loss) if self.outputs is None else table
 
-    def _breaks(self, axis: int, many: int) -> list[Fraction]:
-        """Breaks along an axis: equal cells, or ones that are narrower where more people are."""
-        side, step = self.box.sides[axis], self.box.step[axis]
-        density = self.density.reshape(self.box.shape)
-        share = density.sum(axis=tuple(i for i in range(self.box.dimension) if i != axis)) * self.box.shape[axis]
-        if many < 4 or np.ptp(share) < 1e-9:
-            return [side * Fraction(k, many) for k in range(many + 1)]
-        upto = np.concatenate([[0.0], np.cumsum(0.5 + 0.5 * np.sqrt(share))])
-        places = np.interp(np.linspace(0, upto[-1], many + 1), upto, np.arange(len(share) + 1))
-        grid = max(1, 4 * many // self.box.shape[axis])  # breaks are put on some lines of a grid within cells
-        return sorted({step * Fraction(int(k), grid) for k in np.rint(places * grid)})
-
     def _rounding(self, cells: tuple[int, ...]) -> Rounding:
-        breaks = [self._breaks(axis, many) for axis, many in enumerate(cells)]
+        breaks = [breaks_along(self.box, self.density, axis, many) for axis, many in enumerate(cells)]
         return rounding_of(self.box, breaks=breaks)
 
-    def _parts(self, rounding: Rounding, outputs: int | None = None) -> int:
-        """Into how many parts pieces are cut, so that what convexity adds to the loss is small.
-
-        The kernel sums losses for no more points than a file with so many outputs may ask for.
-        """
-        outputs = len(rounding) if outputs is None else outputs
-        most = 0.75 * kernel.EFFORT + kernel.EFFORT_OF_A_BYTE * _BYTES * len(rounding) * outputs
-        halves = prod(2 * (len(axis.breaks) - 1 + n) for axis, n in zip(rounding.axes, self.box.shape, strict=True))
-        pieces = [len({*axis.breaks, *self.box.breaks(i)}) - 1 for i, axis in enumerate(rounding.axes)]
-        widest = max(float(s) / p for s, p in zip(self.box.sides, pieces, strict=True))
-        close = ceil(float(self.rate) * widest / _INTEGRATED)
-        wanted = max(1, min(_MOST_PARTS, max(close, ceil(_FEWEST_PIECES[self.box.dimension] / max(pieces)))))
-        while wanted > 1 and (
-            prod(p * wanted + 1 for p in pieces) > _MOST_POINTS or outputs * halves * wanted**self.box.dimension > most
-        ):
-            wanted -= 1
-        return wanted
-
     def _moments(self, rounding: Rounding, outputs: int | None = None) -> Moments:
-        return moments(rounding, self.density, self._parts(rounding, outputs))
+        return moments(rounding, self.density, parts_of_pieces(rounding, float(self.rate), outputs))
 
     def _improve(self, mesh: float) -> None:
         """Solve the conic program of a finer lattice."""
@@ -490,7 +453,7 @@ class BoxSearch:
         level = 0 if self.straight else min(_DEEPEST, max(0, ceil(np.log2(step / _FINEST)))) + thorough
         level = self._in_time(level, size, min(size, _NEAR) if how == "windows" else size)
         fine = int(thorough or (level > 0 and size * 2**self.box.dimension <= _MOST_COLUMNS * len(self.group)))
-        watch = self.watch.share(0.7)
+        watch = self._rest.share(0.7)
         accuracy = _accuracy(mesh) * (0.3 if thorough else 1.0)
         try:
             if max(strides) > 1:
@@ -508,14 +471,14 @@ class BoxSearch:
                 raise
             return
         splits, slack = splits_of(problem, price, level, watch, _SLACK[how])
-        self._keep(box_bound(problem, price, splits, slack, self.watch.share(0.7)), began)
+        self._keep(box_bound(problem, price, splits, slack, self._rest.share(0.7)), began)
 
     def _in_time(self, level: int, size: int, near: int) -> int:
         """How often cubes are halved so that a part of what is left of the time is enough for all their corners.
 
         Each of these concerns about so many secrets as are ``near``.
         """
-        left = self.watch.left
+        left = self._rest.left
         corner = _COVER_SECONDS * near**2 * 2 / cores() / len(self.group)
         while left is not None and level > 0 and (size << self.box.dimension * level) * corner > _COVERING * left:
             level -= 1

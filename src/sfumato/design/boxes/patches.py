@@ -138,8 +138,8 @@ class Patches:
         elif self.rounds[self.sweeps] != self.rounds[self.sweeps - 1]:
             self.table = refined(self.table, self.weigh, self.loss)
         told(self.table.value)
-        weighed = self.weigh(self.table.rounding)
-        self.table = swept(self.table, weighed, self.loss, self.rate, self.sweeps, watch, told, self.apart)
+        weighed, rest = self.weigh(self.table.rounding), watch.before(self.table.proof_seconds)
+        self.table = swept(self.table, weighed, self.loss, self.rate, self.sweeps, rest, told, self.apart)
         self.sweeps += 1
         return self.table
 
