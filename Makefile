@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-SOURCES := src tests benchmarks docs
+SOURCES := src tests benchmarks docs hatch_build.py
 
 .PHONY: demo test test-laws test-elsewhere check lint format types contract docs test-peers test-engines test-browser test-js environments bench peers-page picture clean
 
@@ -86,11 +86,15 @@ $(VENV)/.created: constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/.runtime: $(VENV)/.created pyproject.toml
+# the kernel as one file that runs alone, which wheels contain; what is installed to be edited finds it here
+build/kernel.py: $(wildcard src/sfumato/certify/kernel/*.py) src/sfumato/certify/bundle.py
+	$(PYTHON) src/sfumato/certify/bundle.py $@
+
+$(VENV)/.runtime: $(VENV)/.created pyproject.toml | build/kernel.py
 	$(PIP) install --quiet --constraint constraints.txt --editable .
 	touch $@
 
-$(VENV)/.development: $(VENV)/.created pyproject.toml
+$(VENV)/.development: $(VENV)/.created pyproject.toml | build/kernel.py
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,docs]'
 	touch $@ $(VENV)/.runtime
 
@@ -120,4 +124,4 @@ $(VENV)/.node: $(VENV)/.development
 	touch $@
 
 clean:
-	rm -rf $(VENV) docs/_build docs/auto_gallery out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/_build docs/auto_gallery out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import sfumato as sf
-from sfumato.certify import kernel
+from sfumato.certify.bundle import kernel_file
 from sfumato.studio.server import _leading_to
 from studio_page import LONG, Open, colours, link, settled
 
@@ -389,7 +389,7 @@ def test_downloads(opened: Open, tmp_path: Path) -> None:
         with page.expect_download() as kept:
             page.click(f"[data-download={name}]")
         kept.value.save_as(tmp_path / kept.value.suggested_filename)
-    bare = [sys.executable, "-I", "-S", kernel.__file__, str(tmp_path / "mechanism.sfm")]
+    bare = [sys.executable, "-I", "-S", str(kernel_file()), str(tmp_path / "mechanism.sfm")]
     proved = subprocess.run(bare, capture_output=True, text=True, check=False)
     assert proved.returncode == 0, proved.stderr
     assert float(sf.load(tmp_path / "mechanism.sfm").proof.loss or 0) == pytest.approx(loss_of(page), rel=1e-3)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.certify import kernel
+from sfumato.certify.bundle import kernel_file
 from sfumato.certify.coordinates import prove_on_box
 from sfumato.certify.file import to_bytes
 from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, PrivacyViolation
@@ -121,7 +122,7 @@ def test_a_file_about_coordinates_comes_back_as_it_was(tmp_path: Path, capsys: p
     said = capsys.readouterr().out
     assert "PROVED private for all points of the box, with alpha = 1/9 per 'km'" in said
     assert "which is less" in said
-    alone = subprocess.run([sys.executable, "-I", "-S", kernel.__file__, str(path)], capture_output=True, text=True)
+    alone = subprocess.run([sys.executable, "-I", "-S", str(kernel_file()), str(path)], capture_output=True, text=True)
     assert alone.returncode == 0 and alone.stdout == said
 
 

@@ -268,8 +268,9 @@ def test_many_random_distances_without_the_kernel(case: str, monkeypatch: pytest
     def refuse(*_: Any) -> None:
         raise AssertionError("left to the kernel")
 
-    monkeypatch.setattr(kernel, "factor_below", refuse)
-    monkeypatch.setattr(kernel, "factor_above", refuse)
+    for module in (kernel, kernel.promise, kernel.pairs, kernel.bounds):
+        monkeypatch.setattr(module, "factor_below", refuse, raising=False)
+        monkeypatch.setattr(module, "factor_above", refuse, raising=False)
     p, q = factors_below(promise, metric, values, 2**52)
     assert list(zip(p.tolist(), q.tolist(), strict=True)) == expected
     assert factors_above(promise, metric, near, GRAIN) == expected_above
@@ -331,8 +332,9 @@ def test_repair_and_proof_ask_the_kernel_for_no_bound(monkeypatch: pytest.Monkey
     def refuse(*_: Any) -> None:
         raise AssertionError("left to the kernel")
 
-    monkeypatch.setattr(kernel, "factor_below", refuse)
-    monkeypatch.setattr(kernel, "factor_above", refuse)
+    for module in (kernel, kernel.promise, kernel.pairs, kernel.bounds):
+        monkeypatch.setattr(module, "factor_below", refuse, raising=False)
+        monkeypatch.setattr(module, "factor_above", refuse, raising=False)
     weights = private_weights(scores / scores.sum(axis=1, keepdims=True), privacy)
     claimed = replace(claim_of(prior, weights, 2**52, loss), bound=Fraction(-1), dual=dual)
     proof = sf.prove(weights, privacy, outputs=space.labels, claim=claimed, checker="twin").proof

@@ -44,6 +44,7 @@ from grafts import changed_vector, promise_is_kept
 from judge import truth
 from sfumato import errors
 from sfumato.certify import kernel
+from sfumato.certify.bundle import kernel_file
 from tight_tables import tight_table
 
 CHECKERS = ("kernel", "twin", "auto")
@@ -379,7 +380,7 @@ OWN = "import resource, runpy, sys\nsys.argv = sys.argv[1:]\ntry:\n    runpy.run
 
 def room_of(path: Path) -> int:
     """The most bytes that the kernel had in use while it checked a file, the interpreter included."""
-    command = [sys.executable, "-I", "-S", "-c", OWN, kernel.__file__, str(path)]
+    command = [sys.executable, "-I", "-S", "-c", OWN, str(kernel_file()), str(path)]
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     return 1024 * int(shown.stdout.split()[-1])
 
@@ -442,7 +443,7 @@ def test_a_terminal_without_letters(tmp_path: Path) -> None:
     bad.write_bytes(packed(header | {"total": "10"}, sections_of(moved)))
     code = "import sys, runpy; sys.stdout.reconfigure(encoding='ascii', errors='strict'); sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"  # noqa: E501
     for path, status, words in ((good, 0, "per 'm\\xe8tre'"), (bad, 3, "'Malm\\xf6'")):
-        command = [sys.executable, "-I", "-S", "-c", code, kernel.__file__, str(path)]
+        command = [sys.executable, "-I", "-S", "-c", code, str(kernel_file()), str(path)]
         shown = subprocess.run(command, capture_output=True, check=False)
         assert shown.returncode == status, shown.stderr
         assert words in shown.stdout.decode("ascii")

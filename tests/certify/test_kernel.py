@@ -17,6 +17,7 @@ import sfumato as sf
 from examples import truncated_geometric
 from sfumato import errors, losses
 from sfumato.certify import Claim, Dual, kernel
+from sfumato.certify.bundle import kernel_file
 from sfumato.certify.certificate import certificate, kernel_terms
 from sfumato.numbers import exp_bounds, log_bounds
 from strategies import exact_private_channels, privacy_types
@@ -239,7 +240,7 @@ def test_the_kernel_runs_alone(tmp_path: Path) -> None:
     fixed = sf.repair(scores / scores.sum(axis=1, keepdims=True), sf.PrivacyType(space, epsilon="0.7"))
     file = tmp_path / "grid.sfm"
     digest = sf.save(fixed.mechanism, file)
-    run = [sys.executable, "-I", "-S", kernel.__file__]
+    run = [sys.executable, "-I", "-S", str(kernel_file())]
     good = subprocess.run([*run, str(file)], capture_output=True, text=True, check=False)
     assert good.returncode == 0
     assert "PROVED private with epsilon = 7/10 per 'km'" in good.stdout
@@ -269,6 +270,6 @@ def test_the_kernel_imports_the_standard_library_only() -> None:
         "print(sorted({m.split('.')[0] for m in sys.modules} - set(sys.stdlib_module_names)))"
     )
     out = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code, kernel.__file__], capture_output=True, text=True, check=True
+        [sys.executable, "-I", "-S", "-c", code, str(kernel_file())], capture_output=True, text=True, check=True
     )
     assert out.stdout.strip() == "['__main__']" or out.stdout.strip() == "[]"

@@ -234,7 +234,7 @@ def test_large_tables_are_checked_block_by_block(monkeypatch: pytest.MonkeyPatch
         low = header | {"promise": header["promise"] | {"rate": Fraction(1, 10)}}
         said = []
         for size in (1 << 16, 7, 1):
-            monkeypatch.setattr(kernel, "AT_ONCE", size)
+            monkeypatch.setattr(kernel.splines, "AT_ONCE", size)
             with pytest.raises(kernel.Refuted, match="becomes likelier") as caught:
                 kernel.check(low, sections)
             said.append((str(caught.value), kernel.box_loss(header, sections), kernel.check(header, sections)))

@@ -14,6 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.certify import kernel
+from sfumato.certify.bundle import kernel_file
 from sfumato.certify.certificate import Certificate, Section
 from sfumato.certify.file import to_bytes
 from sfumato.certify.noise import BoxNoise, LayerBound, NoiseClaim, noise_certificate, prove_noise
@@ -44,7 +45,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_the_kernel_reads_it_alone(tmp_path: Path) -> None:
     sf.save(strip_noise(), tmp_path / "noise.sfm")
-    command = [sys.executable, "-I", "-S", kernel.__file__, str(tmp_path / "noise.sfm")]
+    command = [sys.executable, "-I", "-S", str(kernel_file()), str(tmp_path / "noise.sfm")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "PROVED private for all points of the box, with epsilon = 1 per 'km'" in done.stdout

@@ -19,6 +19,7 @@ import pytest
 import sfumato as sf
 from sfumato import errors
 from sfumato.certify import kernel
+from sfumato.certify.bundle import kernel_file
 from sfumato.release.sampler import sampler
 from vectors import make
 from vectors.parts import header_text
@@ -122,7 +123,7 @@ def test_keyed_draws_are_those_of_the_vectors(name: str) -> None:
 
 def section_names() -> set[str]:
     """All sections that the kernel reads: those of one width, and those whose width it looks up."""
-    source = Path(kernel.__file__).read_text(encoding="utf-8")
+    source = kernel_file().read_text(encoding="utf-8")
     return set(kernel.WIDTHS) | set(re.findall(r'\["widths"\]\["(\w+)"\]', source))
 
 

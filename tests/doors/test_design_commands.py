@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import sfumato as sf
-from sfumato.certify import kernel
+from sfumato.certify.bundle import kernel_file
 from sfumato.cli import designs, points, progress, types
 from sfumato.cli.main import app, run
 from sfumato.cli.progress import Interruption, line, standing, until_asked
@@ -93,7 +93,7 @@ def test_from_a_spec_to_a_file_that_the_bare_kernel_accepts(folder: Path) -> Non
     verified = sfumato("verify", "best.sfm")
     assert verified.exit_code == 0
     assert "PROVED private with epsilon = 2 per 'km'" in verified.stdout
-    bare = [sys.executable, "-I", "-S", kernel.__file__, "best.sfm"]
+    bare = [sys.executable, "-I", "-S", str(kernel_file()), "best.sfm"]
     proved = subprocess.run(bare, capture_output=True, text=True, check=True)
     assert "no mechanism with this promise has less than" in proved.stdout
     assert sorted(path.name for path in folder.iterdir()) == ["best.sfm", "survey.toml", "town.toml"]

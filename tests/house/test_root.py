@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 STANDING = {
     *("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"),
-    *("benchmarks", "constraints.txt", "docs", "js", "pyproject.toml", "src", "tests"),
+    *("benchmarks", "constraints.txt", "docs", "hatch_build.py", "js", "pyproject.toml", "src", "tests"),
 }
 MADE = {"build", "dist", "out"}
 """What commands write, and ``.gitignore`` names."""

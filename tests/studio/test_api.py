@@ -17,7 +17,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import sfumato as sf
-from sfumato.certify import kernel
+from sfumato.certify.bundle import kernel_file
 from sfumato.specs.setup import setup
 from sfumato.specs.spec import spec_from_text
 from sfumato.studio import tasks
@@ -282,7 +282,7 @@ def test_the_file_is_proved_by_the_bare_kernel(studio: Studio, tmp_path: Path) -
     file = tmp_path / found["name"]
     file.write_bytes(base64.b64decode(found["file"]))
     bare = subprocess.run(
-        [sys.executable, "-I", "-S", kernel.__file__, file], capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-S", str(kernel_file()), file], capture_output=True, text=True, check=False
     )
     assert bare.returncode == 0, bare.stderr
     assert sf.load(file).proof.loss == Fraction(17, 24)

@@ -8,7 +8,7 @@ contains it, multilinearly: on average that is at most e_x(Q) farther from a sec
     ℓ′(c, x) = ‖c − x‖ − max over cubes Q with corner c of e_x(Q)
 
 asks of no mechanism more than what it loses. Numbers here are the integers of
-:class:`sfumato.certify.kernel.LoweredLosses`, computed for all corners and secrets at once.
+:class:`sfumato.certify.kernel.box_bounds.LoweredLosses`, computed for all corners and secrets at once.
 """
 
 from __future__ import annotations

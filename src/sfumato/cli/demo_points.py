@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from sfumato.certify import kernel, save
+from sfumato.certify import save
+from sfumato.certify.bundle import kernel_file
 from sfumato.certify.file import MECHANISM
 from sfumato.channels import Prior
 from sfumato.cli.options import table_kind, write_csv
@@ -72,7 +73,7 @@ class Story:
         file = self.folder / name
         digest = save(mechanism, file, overwrite=self.overwrite)
         self.say("asking the bare kernel")
-        command = [sys.executable, "-I", "-S", kernel.__file__, str(file)]
+        command = [sys.executable, "-I", "-S", str(kernel_file()), str(file)]
         bare = subprocess.run(command, capture_output=True, text=True, check=False)
         if bare.returncode:
             raise PrivacyViolation(f"the bare kernel ended with status {bare.returncode}: {bare.stderr.strip()}")

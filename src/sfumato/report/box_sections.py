@@ -384,7 +384,7 @@ def coordinates_certificate(facts: CoordinateFacts, file: str, rows: Sequence[tu
     ]
     words = paragraph(
         f"{how} The file of the mechanism carries its own proof. Anybody can check it, with the package or with Python "
-        "and the kernel alone (<code>sfumato/certify/kernel.py</code>):"
+        "and the kernel alone (<code>sfumato/certify/alone/kernel.py</code>):"
     )
     listed = table("The certificate", ("", "value"), proof_rows(proof, every, mechanism.provenance), words=(1,))
     return section("certificate", "Why believe it", listed, words, checking(file))

@@ -426,7 +426,7 @@ def certificate(facts: Facts, file: str) -> str:
     listed = table("The certificate", ("", "value"), rows, words=(1,))
     how = paragraph(
         "The file of the mechanism carries its own proof. Anybody can check it, with the package or with nothing but "
-        "Python and the kernel (<code>sfumato/certify/kernel.py</code>):"
+        "Python and the kernel (<code>sfumato/certify/alone/kernel.py</code>):"
     )
     return section("certificate", "Why believe it", listed, how, checking(file))
 
