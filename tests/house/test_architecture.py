@@ -103,3 +103,10 @@ def test_no_global_number_switch() -> None:
     """The number field belongs to the value: only bounded blocks may set FLINT's precision."""
     for path in SOURCES:
         assert not re.search(r"ctx\.(prec|dps)\s*=", path.read_text()), path
+
+
+def test_points_are_counted_on_cells_in_one_place() -> None:
+    """Which cell holds a point is decided by its borders, exactly: a histogram of floats would answer otherwise."""
+    assert [path.name for path in SOURCES if re.search(r"histogram(2d|dd)\(", path.read_text())] == []
+    counting = [path.name for path in SOURCES if re.search(r"def (cells_at|_?cell_counts)\(", path.read_text())]
+    assert counting == ["earth.py"]

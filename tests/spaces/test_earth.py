@@ -14,6 +14,7 @@ import sfumato as sf
 from sfumato.errors import InvalidInput, MissingExtra
 from sfumato.spaces import box, counts_on_cells, earth_box, ground_stretch, to_box, to_degrees, to_earth
 from sfumato.spaces.box import Box
+from sfumato.spaces.earth import cell_counts
 from sfumato.spaces.frame import EarthFrame, region
 
 
@@ -162,6 +163,16 @@ def test_places_are_counted_exactly_at_the_borders_of_cells() -> None:
     assert counts.tolist() == [[below, 3 - below], [0, 0]] and 0 < below < 3
     edges = counts_on_cells(town, [0.0, -0.0, 0.0, -1e-300], [0.0, -0.0, 360.0, 0.0], [1, 2, 4, 8])
     assert edges.tolist() == [[7, 0], [0, 0]]
+
+
+def test_doubles_and_what_is_written_are_counted_exactly_on_a_plain_box() -> None:
+    """The double 0.3 is less than 3/10, which it is as it is written; what is missing counts nowhere."""
+    strip = box((1,), step="1/10", origin=["-1/10"])
+    doubles = np.array([0.3, 0.25, -0.1, 0.9, np.nan])  # the third and fourth are outside, by less than a double tells
+    assert cell_counts(strip, [doubles]).tolist() == [0, 0, 0, 2, 0, 0, 0, 0, 0, 0]
+    written = np.array([Fraction(3, 10), Fraction(9, 10), Fraction(-1, 10)], dtype=object)
+    made = cell_counts(strip, [written], np.array([Fraction(1, 2), Fraction(1, 3), Fraction(1)], dtype=object))
+    assert made.tolist() == [1, 0, 0, 0, Fraction(1, 2), 0, 0, 0, 0, Fraction(1, 3)]
 
 
 @pytest.mark.parametrize(

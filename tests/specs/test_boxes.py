@@ -126,6 +126,21 @@ def test_places_are_counted_on_cells_of_the_earth(tmp_path: Path) -> None:
     assert made.note.startswith("4 of 13 counts of places.csv")
 
 
+@pytest.mark.parametrize(("home", "names"), [(TOWN, "x,y"), (CITY, "lat,lon")])
+def test_counts_may_be_fractions_and_not_negative_on_the_earth_or_not(
+    home: dict[str, Any], names: str, tmp_path: Path
+) -> None:
+    where = ["0.1,0.1", "1,1"] if home is TOWN else ["40.705,-74.015", "40.705,-74.001"]
+    for counts, expected in ((("0.5", "1.5"), {0, Fraction(1, 4), Fraction(3, 4)}), (("-1", "3"), None)):
+        rows = "".join(f"{place},{many}\n" for place, many in zip(where, counts, strict=True))
+        (tmp_path / "counted.csv").write_text(f"{names},n\n{rows}")
+        prior = {"points": {"file": "counted.csv", "counts": "n"}}
+        if expected is None:
+            assert "a count of 'n' is negative" in refusal(home, tmp_path, prior=prior)
+        else:
+            assert set(asked(home, tmp_path, prior=prior).prior.weights.tolist()) == expected
+
+
 def test_outputs_are_points(tmp_path: Path) -> None:
     (tmp_path / "stops.csv").write_text("lat,lon,x,y\n40.705,-74.01,0.1,1\n")
     assert asked(TOWN, loss={"outputs": [[0.1, 1], ["1/3", 0]]}).outputs == ((Fraction(1, 10), 1), (Fraction(1, 3), 0))

@@ -36,7 +36,8 @@ from sfumato.report.page import facts_about, page_of
 from sfumato.report.sections_words import gap_words, odds_at
 from sfumato.spaces import grid
 from sfumato.spaces.box import Box
-from sfumato.spaces.earth import ground_stretch, on_the_earth
+from sfumato.spaces.box import box as plain_box
+from sfumato.spaces.earth import cell_counts, ground_stretch, on_the_earth
 from sfumato.specs.cities import City, cities_around, city_of
 from sfumato.specs.setup import BoxSetup, setup
 
@@ -237,11 +238,9 @@ def _shown(hidden: Hidden, places: Floats, told: Floats, counts: list[SnappedPai
         ("true", "Before", "Invented points around real towns.", places),
         ("told", "After", "The same points as they were told.", told),
     ):
-        ends = [(0.0, float(side)) for side in box.sides]
-        squares = [round(float(side) / _SQUARE) for side in box.sides]
-        inside = np.clip(on_map(box, where), 0, [side for _, side in ends])
-        counts_of, *_ = np.histogram2d(inside[:, 0], inside[:, 1], bins=squares, range=ends)
-        shares = counts_of / len(where)
+        squares = plain_box(box.sides, [side / round(float(side) / _SQUARE) for side in box.sides])
+        inside = np.clip(on_map(box, where), 0, [float_below(side) for side in box.sides])
+        shares = cell_counts(squares, list(inside.T)) / len(where)
         words += f" A square is {_SQUARE} × {_SQUARE} km."
         drawn.append(raster_figure(name, title, words, box, (), shares, point=(home, CENTRE)))
     parts = [

@@ -37,7 +37,7 @@ from sfumato.release.persons import Persons
 from sfumato.release.places import Geometry, Place, Position
 from sfumato.release.sampler import integer_noise
 from sfumato.spaces.box import Box
-from sfumato.spaces.earth import counts_on_cells
+from sfumato.spaces.earth import cell_counts
 
 GRID = 10_000
 """Lines of the public grid in a degree."""
@@ -192,18 +192,9 @@ def noisy_counts(looked: Looked, box: Box, epsilon: Fraction) -> NDArray[np.int6
     counts = np.zeros(box.shape, dtype=np.int64)
     for first, second, _ in looked.places():
         known = (np.abs(first) <= 90) & (np.abs(second) <= 360) if box.frame is not None else slice(None)
-        counts += cell_counts(box, first[known], second[known])
+        counts += cell_counts(box, (first[known], second[known]))
     drawn = np.asarray(integer_noise(epsilon / 2).draw(counts.ravel()))
     return np.maximum(drawn, 0).reshape(box.shape).astype(np.int64)
-
-
-def cell_counts(box: Box, first: Floats, second: Floats, weights: Floats | None = None) -> Integers:
-    """Counts of points, or of whole weights, on the cells of a box, on the Earth or not; those outside do not count."""
-    if box.frame is not None:
-        return counts_on_cells(box, first, second, weights)
-    edges = [np.array([float(o + b) for b in box.breaks(axis)]) for axis, o in enumerate(box.origin)]
-    found, *_ = np.histogram2d(first, second, bins=edges, weights=weights)
-    return np.asarray(np.rint(found).astype(np.int64))
 
 
 # ----------------------------------------------------------------- charges

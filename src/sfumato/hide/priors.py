@@ -13,10 +13,9 @@ import numpy as np
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput, few, keyword, shown
 from sfumato.hide.extents import file_places, refuse_data
-from sfumato.hide.paid import cell_counts
 from sfumato.numbers import Floats, Integers
 from sfumato.spaces.box import Box
-from sfumato.spaces.earth import counts_on_cells
+from sfumato.spaces.earth import cell_counts
 from sfumato.spaces.foreign import COUNTS, named_column, place_names
 from sfumato.specs.cities import all_cities
 from sfumato.specs.complaints import nearest
@@ -69,7 +68,7 @@ def _cities(box: Box) -> Integers:
         raise InvalidInput(f"{keyword('prior', 'population')} is about places on the Earth: name a file of points")
     cities = all_cities()
     places = np.array([city.place for city in cities])
-    counts = counts_on_cells(box, places[:, 0], places[:, 1], [float(city.people) for city in cities])
+    counts = cell_counts(box, (places[:, 0], places[:, 1]), np.array([city.people for city in cities]))
     if np.count_nonzero(counts) < _FEWEST_CITIES:
         raise InvalidInput(
             f"GeoNames has cities in {np.count_nonzero(counts)} cells of this box: name a public file of population "
@@ -92,7 +91,9 @@ def _of_file(file: Path, box: Box, column: str | None) -> Any:
         weights = table[name].to_numpy(dtype=float) if name else np.ones(len(table))
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise InvalidInput(f"{file}: weights are finite and not negative")
-    counts = cell_counts(box, first, second, _whole(weights))
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise InvalidInput(f"{file}: a latitude or longitude is not finite")
+    counts = cell_counts(box, (first, second), _whole(weights))
     if not counts.any():
         raise InvalidInput(f"no point of {file} with a weight lies in {box.name}")
     return counts
@@ -124,9 +125,9 @@ def _weight_column(names: Sequence[str], numeric: Sequence[str], file: str, give
     return name
 
 
-def _whole(weights: Floats) -> Floats:
+def _whole(weights: Floats) -> Integers:
     """Whole numbers in proportion: as they are, or rounded to parts of their sum."""
     if (weights == np.floor(weights)).all() and weights.max(initial=0.0) < 2.0**53:
-        return weights
+        return weights.astype(np.int64)
     total = Fraction(float(weights.sum()))
-    return np.rint(weights / float(total) * _SCALE)
+    return np.rint(weights / float(total) * _SCALE).astype(np.int64)

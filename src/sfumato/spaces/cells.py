@@ -81,7 +81,7 @@ class SquareCells(Cells):
         """Doubles are compared with rational borders, exactly; a cell has its southern and western ones."""
         index = np.full(len(self.box) + 1, -1, dtype=np.int64)
         index[self.places] = np.arange(len(self.places))
-        return index[cells_at(self.box, latitude, longitude)]  # outside of the box is −1, the last of the index
+        return index[cells_at(self.box, (latitude, longitude))]  # outside of the box is −1, the last of the index
 
     def outlines(self) -> list[list[Floats]]:
         """Four corners each."""

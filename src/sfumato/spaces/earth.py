@@ -18,6 +18,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arguments import float_array, items, text
 from sfumato.errors import InvalidInput, short, shown
@@ -335,29 +336,62 @@ def counts_on_cells(box: Box, latitude: Any, longitude: Any, counts: Any = None)
     many = np.ones(len(degrees[0])) if counts is None else float_array(counts, "counts")
     if many.shape != degrees[0].shape or not ((many >= 0) & (many < 2.0**53) & (many == np.floor(many))).all():
         raise InvalidInput("counts are whole numbers, one for each place")
-    cells = cells_at(box, degrees[1], degrees[0])
-    table = np.zeros(len(box), dtype=np.int64)
-    np.add.at(table, cells[cells >= 0], many[cells >= 0].astype(np.int64))
+    return cell_counts(box, degrees[::-1], many.astype(np.int64))
+
+
+def cell_counts(box: Box, columns: Sequence[NDArray[Any]], counts: NDArray[Any] | None = None) -> NDArray[Any]:
+    """How many points lie in each cell of a box, on the Earth or not, or how many their counts make together.
+
+    Columns are those of a point: one an axis, latitude and longitude on the Earth. Those outside do not count.
+
+    Examples
+    --------
+    >>> from sfumato.spaces.box import box
+    >>> cell_counts(box((2,), step=1), [np.array([0.0, 1.0, 2.0, 2.5, -0.1])])
+    array([1, 2])
+    """
+    many = np.ones(len(columns[0]), dtype=np.int64) if counts is None else counts
+    cells = cells_at(box, columns)
+    table = np.zeros(len(box), dtype=many.dtype)
+    np.add.at(table, cells[cells >= 0], many[cells >= 0])
     return table.reshape(box.shape)
 
 
-def cells_at(box: Box, latitude: Floats, longitude: Floats) -> Integers:
-    """The index of the cell of a box on the Earth that each place lies in, −1 outside; nothing is rounded."""
-    frame = on_the_earth(box)
-    rows = _cells(latitude, frame.south, frame.degrees[1], box, 1)
+def cells_at(box: Box, columns: Sequence[NDArray[Any]]) -> Integers:
+    """The index of the cell of a box that each point lies in, −1 outside; nothing is rounded.
+
+    Coordinates are doubles, each the rational that it stores, or rationals (objects), as they are written. A cell has
+    its lower borders, and the box all of its own.
+    """
+    frame = box.frame
+    if frame is None:
+        places = [
+            _cells(along, [low + at for at in box.breaks(axis)])
+            for axis, (along, low) in enumerate(zip(columns, box.origin, strict=True))
+        ]
+        return _index(places, box)
+    latitude, longitude = columns
+    rows = _cells(latitude, [frame.south + at * frame.degrees[1] for at in box.breaks(1)])
     found = np.full(len(rows), -1, dtype=np.int64)
     for turn in (-360, 0, 360):  # a longitude is compared as it is
-        columns = _cells(longitude, frame.west + turn, frame.degrees[0], box, 0)
-        inside = (columns >= 0) & (rows >= 0)
-        found[inside] = columns[inside] * box.shape[1] + rows[inside]
+        across = _cells(longitude, [frame.west + turn + at * frame.degrees[0] for at in box.breaks(0)])
+        found = np.maximum(found, _index([across, rows], box))
     return found
 
 
-def _cells(angles: Floats, first: Fraction, scale: Fraction, box: Box, axis: int) -> Integers:
-    """The cell along an axis that an angle lies in, −1 outside of the box: doubles compared with rationals, exactly."""
-    borders = [first + at * scale for at in box.breaks(axis)]
-    found = np.searchsorted([float_above(border) for border in borders], angles, side="right") - 1
-    last = angles <= float_below(borders[-1])
+def _index(places: Sequence[Integers], box: Box) -> Integers:
+    """One index for the places along the axes, −1 where one of them is outside."""
+    inside = np.all([along >= 0 for along in places], axis=0)
+    index = np.ravel_multi_index([np.where(inside, along, 0) for along in places], box.shape)
+    return np.where(inside, index, -1).astype(np.int64)
+
+
+def _cells(values: NDArray[Any], borders: Sequence[Fraction]) -> Integers:
+    """The cell along an axis that each value lies in, −1 outside of the box: compared with rationals, exactly."""
+    written = values.dtype == object
+    marks = np.array(borders if written else [float_above(border) for border in borders])
+    last = np.asarray(values <= (borders[-1] if written else float_below(borders[-1])), dtype=bool)
+    found = np.searchsorted(marks, values, side="right") - 1
     found = np.where((found == len(borders) - 1) & last, len(borders) - 2, found)
     return np.where(found == len(borders) - 1, -1, found).astype(np.int64)
 

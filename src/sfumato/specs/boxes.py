@@ -12,7 +12,7 @@ from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput, NotSupported, counted
 from sfumato.numbers import as_written
 from sfumato.spaces.box import Box, box
-from sfumato.spaces.earth import counts_on_cells, earth_box, to_box
+from sfumato.spaces.earth import cell_counts, earth_box, to_box
 from sfumato.spaces.foreign import COUNTS, LATITUDES, LONGITUDES
 from sfumato.specs import schema
 from sfumato.specs.spec import Spec
@@ -76,11 +76,11 @@ def _from_points(given: schema.CountedPointsSpec, spec: Spec, home: Box) -> tupl
     columns = [numbers_of(table, name) for name in names]
     counted_by = _counts_of(table, given.counts, names)
     many = [Fraction(1)] * len(table) if not counted_by else numbers_of(table, counted_by)
-    if home.frame is not None:
-        degrees = [[float(value) for value in column] for column in columns]
-        counts = counts_on_cells(home, degrees[0], degrees[1], [float(count) for count in many])
-    else:
-        counts = _on_cells(columns, many, home)
+    if min(many) < 0:
+        raise InvalidInput(f"{table.file}: a count of {counted_by!r} is negative")
+    # on the Earth places are doubles, as those that are released; elsewhere they are what is written
+    axes = [np.array(column, dtype=object if home.frame is None else np.float64) for column in columns]
+    counts = cell_counts(home, axes, np.array(many, dtype=object))
     inside, total = Fraction(sum(counts.ravel().tolist())), sum(many, Fraction(0))
     if not inside:
         raise InvalidInput(f"no point of {table.file} lies in {home.name}")
@@ -97,27 +97,6 @@ def _counts_of(table: Columns, named: str | None, coordinates: Sequence[str]) ->
         return named
     found = usual_column(table, COUNTS, "how often points occur", "say counts = …, or counts = '' for once each")
     return found if found not in coordinates else ""
-
-
-def _on_cells(columns: Sequence[Sequence[Fraction]], many: Sequence[Fraction], home: Box) -> Any:
-    """Counts on the cells of a plain box: a cell has its lower borders, and the box all of its own."""
-    table = np.zeros(home.shape, dtype=object)
-    for k, point in enumerate(zip(*columns, strict=True)):
-        cell = tuple(
-            _cell(value - low, step, n)
-            for value, low, step, n in zip(point, home.origin, home.step, home.shape, strict=True)
-        )
-        if min(cell) >= 0:
-            table[cell] += many[k]
-    return table
-
-
-def _cell(offset: Fraction, step: Fraction, cells: int) -> int:
-    """The cell along an axis, −1 outside."""
-    place = offset // step
-    if place == cells and offset == step * cells:
-        return cells - 1
-    return int(place) if 0 <= place < cells else -1
 
 
 def _names_of(table: Columns, named: list[str] | None, home: Box) -> list[str]:
