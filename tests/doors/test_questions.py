@@ -97,7 +97,7 @@ def test_columns_are_picked_where_several_could_be_meant(folder: Path) -> None:
 def test_swapped_columns_are_noticed(folder: Path) -> None:
     Path("swapped.csv").write_text("lat,lon\n-74.01,40.71\n-73.99,40.72\n")
     done = sfumato("init", "--kind", "coordinates", answers="swapped.csv\n\n\n40.7,-74.02,40.8,-73.9\n\n\n")
-    assert "With lat and lon exchanged 2 would: are they the wrong way round?" in done.output
+    assert "Nearly all would with lat and lon swapped: are lat and lon the wrong way round?" in done.output
     Path("wide.csv").write_text("lat,lon\n-97.7,30.3\n")
     done = sfumato("init", "a.toml", "--kind", "coordinates", answers="wide.csv\n\nlon\nlat\n")
     assert "'lat' has numbers beyond 90, which is no latitude" in done.output

@@ -30,7 +30,10 @@ def test_four_numbers_in_degrees() -> None:
     ("given", "message"),
     [
         ("2.2,48.8,2.5", "four numbers"),
-        ("100,40,120,50", "longitudes first: here latitudes come first"),
+        (
+            "100,40,120,50",
+            "would be one with latitude and longitude swapped: swap the numbers of the box, box='40,100,50,120'",
+        ),
         ("40.8,-74,40.7,-73.9", "north is larger than south"),
         ("650000,6860000,660000,6870000", "are these metres"),
         ("40 E,-74,41,-73", "out of order"),

@@ -110,3 +110,11 @@ def test_points_are_counted_on_cells_in_one_place() -> None:
     assert [path.name for path in SOURCES if re.search(r"histogram(2d|dd)\(", path.read_text())] == []
     counting = [path.name for path in SOURCES if re.search(r"def (cells_at|_?cell_counts)\(", path.read_text())]
     assert counting == ["earth.py"]
+
+
+def test_one_rule_says_whether_axes_are_swapped() -> None:
+    """Whoever asks it anew would answer otherwise for some points, and say it in other words."""
+    spelled = [path.name for path in SOURCES if re.search(r"swapped: ", path.read_text())]
+    assert spelled == ["axes.py"]
+    found = {name for path in SOURCES for name in re.findall(r"def (\w*(?:swapped|exchanged)\w*)\(", path.read_text())}
+    assert found == {"look_swapped", "called_swapped", "swapped_axes"}

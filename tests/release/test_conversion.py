@@ -158,7 +158,7 @@ def swapped(crs: Any = 4326) -> Any:
 
 
 MISTAKES: dict[str, tuple[Any, Any, str]] = {
-    "swapped axes": (swapped, Geometry(), "no point lies in .*, but all lie there with latitude and longitude swapped"),
+    "swapped axes": (swapped, Geometry(), "no point lies in .*, but nearly all would with latitude and"),
     "swapped columns": (lambda: pa.table({"lat": X, "lon": Y}), Place("lat", "lon"), "name the columns in the other"),
     "degrees in metres": (lambda: frame(None).set_crs(2154, allow_override=True), Geometry(), "look like degrees"),
     "metres in degrees": (lambda: frame(2154).set_crs(4326, allow_override=True), Geometry(), "are no degrees"),

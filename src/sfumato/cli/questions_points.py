@@ -13,6 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from sfumato.arguments import quoted
 from sfumato.cli.dialogue import Dialogue, one_of
 from sfumato.errors import InvalidInput, counted, few, shown
@@ -20,10 +22,12 @@ from sfumato.hide.cells import cell_side
 from sfumato.hide.extents import Extent, extent_of
 from sfumato.hide.promises import rate_of_table
 from sfumato.hide.wish import TIME_LIMIT, TOLERANCE
-from sfumato.numbers import as_written
+from sfumato.numbers import Floats, as_written
 from sfumato.privacy.type import PrivacyType
 from sfumato.report.sections_words import odds_at
+from sfumato.spaces.axes import look_swapped, swapped_axes
 from sfumato.spaces.box import Box
+from sfumato.spaces.earth import cells_at
 from sfumato.spaces.foreign import ACROSS, COUNTS, LATITUDES, LONGITUDES, UP
 from sfumato.spaces.lengths import METRES, as_length, in_unit
 from sfumato.specs.boxes import box_of, prior_on
@@ -237,18 +241,16 @@ def _say_where(talk: Dialogue, table: Columns, columns: tuple[str, ...], home: B
         for row in table.rows
         if row[i] and row[j]
     ]
-    inside = sum(_inside(point, home) for point in points)
-    turned = sum(_inside(point[::-1], home) for point in points)
-    talk.say(f"Of the first {counted(len(points), 'point')} {inside} lie in the box (said to you only, and not kept).")
-    if turned > inside:
-        talk.say(f"With {' and '.join(columns)} exchanged {turned} would: are they the wrong way round?")
 
+    def inside(first: Floats, second: Floats) -> Any:
+        return cells_at(home, (first, second)) >= 0
 
-def _inside(point: tuple[float, float], home: Box) -> bool:
-    if home.frame is None:
-        return all(low <= at <= low + side for at, low, side in zip(point, home.origin, home.sides, strict=True))
-    x, y = home.frame.coordinates(*point) if abs(point[0]) <= 90 and abs(point[1]) <= 360 else (-1, -1)
-    return bool(0 <= x <= home.sides[0] and 0 <= y <= home.sides[1])
+    axes = np.array(points, dtype=float).reshape(-1, 2).T
+    many = int(inside(*axes).sum())
+    talk.say(f"Of the first {counted(len(points), 'point')} {many} lie in the box (said to you only, and not kept).")
+    if look_swapped(inside, *axes):
+        names = " and ".join(columns)
+        talk.say(f"{swapped_axes('Nearly all would', f'are {names} the wrong way round?', axes=names)}")
 
 
 def _ask_prior(

@@ -31,11 +31,10 @@ from sfumato.release.rows import BadRow
 from sfumato.release.streams import FORMATS, format_of_file
 from sfumato.release.terms import Terms
 from sfumato.spaces import geo
+from sfumato.spaces.axes import called_swapped, look_swapped, swap_box, swapped_axes
 from sfumato.spaces.box import Box
-from sfumato.spaces.foreign import LATITUDES, LONGITUDES, named_column
 from sfumato.specs.cities import all_cities
 
-_MOST = 0.95  # of the points are where somebody says, or would be
 _NEAR = 1.0  # degrees: a city so near makes a place one where people are
 _ANGLE = 360.0
 _RIGHT_ANGLE = 90.0
@@ -57,7 +56,7 @@ class Checked:
         earth = on_the_ground(domain)
         refuse_degrees(self.source, self.column)
         if corners is not None and earth:
-            _refuse_exchanged(self.source, self.column, corners, self.said)
+            _refuse_other_axes(self.source, self.column, corners, self.said)
         refuse_places(self.source, self.column, terms.drop, terms.stay, earth, corners)
         try:
             self.rehearse(domain, terms, whole=whole)
@@ -138,7 +137,7 @@ def check_columns(source: Source, column: Position, person: str | None) -> None:
         raise InvalidInput(f"there are several columns {shown(twice)}: rename them first")
     if isinstance(column, Place):
         latitude, longitude = column.columns
-        if named_column([latitude], LONGITUDES, "") and named_column([longitude], LATITUDES, ""):
+        if called_swapped(latitude, longitude):
             raise InvalidInput(
                 f"{shown(latitude)} is called like a longitude and {shown(longitude)} like a latitude: name them with "
                 f"{keyword('lat', longitude)} and {keyword('lon', latitude)}"
@@ -186,33 +185,25 @@ def refuse_degrees(source: Source, column: Position) -> None:
         )
 
 
-def _refuse_exchanged(source: Source, column: Position, corners: Corners, said: Corners | None) -> None:
-    """Refuse points that lie nowhere near, and would with latitude and longitude exchanged; say whose they are."""
+def _refuse_other_axes(source: Source, column: Position, corners: Corners, said: Corners | None) -> None:
+    """Refuse points that lie nowhere near, and would with latitude and longitude swapped; say whose they are."""
     latitude, longitude = source.first_degrees(column)
-    known = np.isfinite(latitude) & np.isfinite(longitude)
-    if not known.any():
+    if not look_swapped(lambda north, east: _inside(north, east, corners), latitude, longitude):
         return
-    latitude, longitude = latitude[known], longitude[known]
-    if _inside(latitude, longitude, corners).any():
-        return
-    turned = (corners[1], corners[0], corners[3], corners[2])
-    if _inside(latitude, longitude, turned).mean() < _MOST:
-        return
-    here = (float(np.median(latitude)), float(np.median(longitude)))
+    here = (float(np.nanmedian(latitude)), float(np.nanmedian(longitude)))
     points_fit, box_fits = _inhabited(here), _inhabited((here[1], here[0]))
-    south, west, north, east = corners if said is None else said
-    better = ",".join(f"{value:.10g}" for value in (west, south, east, north))
-    swap_box = f"swap the numbers of the box, {keyword('box', better)}"
+    box = swap_box(corners if said is None else said)
     names = column.columns
-    swap_columns = "swap the axes of the points first"
+    columns = "swap the axes of the points first"
     if len(names) == 2:
-        swap_columns = f"name the columns in the other order, {keyword('lat', names[1])} and {keyword('lon', names[0])}"
-    what = f"no point lies in the box: they lie around {_place(here)}, and the box around {_place((here[1], here[0]))}"
-    if points_fit and not box_fits:
-        raise InvalidInput(f"{what}, where latitude and longitude are swapped: {swap_box}")
-    if box_fits and not points_fit:
-        raise InvalidInput(f"{what}; all would with latitude and longitude swapped: {swap_columns}")
-    raise InvalidInput(f"{what}; all would with latitude and longitude swapped: {swap_box}; or {swap_columns}")
+        columns = f"name the columns in the other order, {keyword('lat', names[1])} and {keyword('lon', names[0])}"
+    what = (
+        f"no point lies in the box, they lie around {_place(here)}, and the box around {_place((here[1], here[0]))}: "
+        "nearly all would"
+    )
+    raise swapped_axes(
+        what, *([] if box_fits and not points_fit else [box]), *([] if points_fit and not box_fits else [columns])
+    )
 
 
 def _inside(latitude: Floats, longitude: Floats, corners: Corners) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 from sfumato.arguments import items
 from sfumato.errors import InvalidInput, NotSupported, keyword, shown
 from sfumato.numbers import as_written
+from sfumato.spaces.axes import look_swapped, swap_box, swapped_axes
 from sfumato.spaces.box import Box
 from sfumato.spaces.earth import to_degrees
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
@@ -32,6 +33,7 @@ _PLACES = 5  # decimals of degrees that a corner gets where it is worked out: a 
 _EDGE = 33  # points along the edge of a box in another system, whose extent in degrees is that of the box
 _SMALLEST = 5  # metres: a shorter box in metres, with coordinates like degrees, is one in degrees
 _IN_DEGREES = 360
+_RIGHT_ANGLE = 90
 _TEXT_FILES = (".csv", ".tsv", ".txt")
 
 H3_CELLS = ("h3", "h3_cell", "h3_index", "h3index", "h3_id", "hex_id", "cell")
@@ -147,18 +149,18 @@ def _in_degrees(numbers: list[Any], given: Any, unit: str) -> Extent:
             f"{order}, found {shown(given)}: are these metres? Name the columns with {keyword('x')} and "
             f"{keyword('y')}, and their coordinate system with {keyword('crs')}"
         )
-    exchanged = (west, south, east, north)
-    too_high = abs(south) > 90 or abs(north) > 90
-    if too_high and max(abs(west), abs(east)) <= 90 and west < east and south < north:
-        better = ",".join(f"{float(value):g}" for value in exchanged)
-        raise InvalidInput(
-            f"{order}, found {shown(given)}, which would be {better} with longitudes first: here latitudes come first"
-        )
-    if too_high:
+    if look_swapped(_is_box, (south, north), (west, east)):
+        raise swapped_axes(f"{order}, found {shown(given)}, which would be one", swap_box(values))
+    if max(abs(south), abs(north)) > _RIGHT_ANGLE:
         raise InvalidInput(f"{order}, and latitudes lie within 90 degrees, found {shown(given)}")
     if north <= south:
         raise InvalidInput(f"{order}: north is larger than south, found {shown(given)}")
     return Extent((south, west, north, east), unit, True)
+
+
+def _is_box(latitudes: Any, longitudes: Any) -> bool:
+    """Whether two corners are those of a box, the lower ones first."""
+    return bool(max(abs(latitudes)) <= _RIGHT_ANGLE and latitudes[0] < latitudes[1] and longitudes[0] < longitudes[1])
 
 
 def _angle(value: Any, sides: str) -> Fraction:

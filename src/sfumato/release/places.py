@@ -21,6 +21,7 @@ from sfumato.errors import InvalidInput, Mismatch, keyword, shown, worded
 from sfumato.numbers import Floats, nearest_float, told_apart
 from sfumato.release.crs import agreed_system, system_of
 from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, bad_coordinate, coordinates_in, leaves_out
+from sfumato.spaces.axes import look_swapped, swap_columns, swapped_axes
 from sfumato.spaces.box import NORMS, Box, box_of_points
 from sfumato.spaces.ground import (
     EARTH_RADIUS_KM,
@@ -177,8 +178,9 @@ class Coordinates(Secrets):
             raise self._no_point(batch, points[row], row, first)
         index, distance, inside = self.nearest(np.where(known[:, None], points, 0.0))
         near = inside if self.within is None else np.asarray(distance <= self.within)
-        if self.spherical and not near.any():
-            self._refuse_swapped(points, known)
+        if self.spherical and not near.any() and look_swapped(self._near, *points.T):
+            what = f"no point is near to a secret of {self.domain.name}, but nearly all would be"
+            raise swapped_axes(what, swap_columns(*self.columns))
         if self.on_unknown == "nearest":
             return Located(index, distance[~near])
         if self.on_unknown == "drop":
@@ -193,14 +195,12 @@ class Coordinates(Secrets):
         """That in which distances between points and secrets are measured: that of the space, or a length."""
         return self.measured_in
 
-    def _refuse_swapped(self, points: Floats, known: NDArray[np.bool_]) -> None:
-        """Refuse points of which none is near to a secret, and all are with longitude taken for latitude."""
-        swapped = points[known][:, ::-1]
-        if not len(swapped) or (np.abs(swapped[:, 0]) > 90).any():
-            return
-        _, distance, inside = self.nearest(swapped)
-        if (inside if self.within is None else distance <= self.within).all():
-            raise swapped_axes(self.columns, self.domain.name, "is near to a secret of", "are")
+    def _near(self, latitude: Floats, longitude: Floats) -> NDArray[np.bool_]:
+        """Which places are near to a secret, or in a cell."""
+        points = np.column_stack([latitude, longitude])
+        known = (np.abs(latitude) <= 90) & (np.abs(longitude) <= 360)
+        _, distance, inside = self.nearest(np.where(known[:, None], points, 0.0))
+        return np.asarray(known & (inside if self.within is None else distance <= self.within))
 
     def _no_point(self, batch: Sequence[Values], point: Floats, row: int, first: int) -> BadRow:
         return bad_coordinate(self.columns, batch, point, row, first) or BadRow(
@@ -225,14 +225,6 @@ class Coordinates(Secrets):
             tuple(point.tolist()),
             f"{leaves_out()}, 'nearest' takes it",
         )
-
-
-def swapped_axes(columns: Sequence[str], name: str, lies: str, lie: str) -> InvalidInput:
-    """What is said where latitudes and longitudes were confused."""
-    return InvalidInput(
-        f"no point {lies} {name}, but all {lie} with latitude and longitude swapped: {columns[0]!r} was taken for the "
-        f"latitude and {columns[1]!r} for the longitude; name the columns in the other order, or swap the axes first"
-    )
 
 
 def distance_in(unit: str, given: Any) -> float:

@@ -23,8 +23,9 @@ from sfumato.draws.rounding import Reach
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, keyword, worded
 from sfumato.numbers import Floats, exact, float_above, float_below, nearest_float
 from sfumato.release.keys import id_digests
-from sfumato.release.places import Place, Position, swapped_axes
+from sfumato.release.places import Place, Position
 from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, bad_coordinate, coordinates_in, leaves_out
+from sfumato.spaces.axes import look_swapped, swap_columns, swapped_axes
 from sfumato.spaces.box import NORMS, Box
 from sfumato.spaces.earth import beyond, on_the_earth
 from sfumato.spaces.frame import FULL_TURN, EarthFrame, region
@@ -168,19 +169,15 @@ class EarthPoints(Points):
         """Which places lie inside of the box, and which within its margin."""
         inside, near = (_all_taken(both, points)[0] for both in self.reaches)
         if not inside.any():
-            self._refuse_swapped(points)
+            reaches = self.reaches[0]
+            if look_swapped(lambda north, east: _all_taken(reaches, (east, north))[0], *points[::-1]):
+                what = f"no point lies in {self.box.name}, but nearly all would"
+                raise swapped_axes(what, swap_columns(*self.columns))
         return inside, near
 
     def moved(self, points: Floats, inside: NDArray[np.bool_]) -> Located:
         """The places as they are read, and how far outside of the box those are that count as its nearest point."""
         return Located(points.T, self._gaps(points[:, ~inside]))
-
-    def _refuse_swapped(self, places: Floats) -> None:
-        """Refuse places of which none lies in the box, and all do with longitude taken for latitude."""
-        known = np.isfinite(places).all(axis=0)
-        swapped, _ = _all_taken(self.reaches[0], places[::-1])
-        if known.any() and swapped[known].all():
-            raise swapped_axes(self.columns, self.box.name, "lies in", "lie there")
 
     def _gaps(self, places: Floats) -> Floats:
         """How far places lie outside of the box, on its map."""
@@ -205,7 +202,7 @@ class EarthPoints(Points):
         return f"{ends[0]} × {ends[1]} in degrees"
 
 
-def _all_taken(reaches: Sequence[Reach], places: Floats) -> tuple[NDArray[np.bool_], Floats]:
+def _all_taken(reaches: Sequence[Reach], places: Floats | Sequence[Floats]) -> tuple[NDArray[np.bool_], Floats]:
     """Which places lie within reach along all axes, and what to add to their coordinates to undo turns."""
     found = [reach.turns(along) for reach, along in zip(reaches, places, strict=True)]
     return np.asarray(np.logical_and(found[0][0], found[1][0])), np.stack([added for _, added in found])
