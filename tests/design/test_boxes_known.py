@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 import sfumato as sf
 from sfumato.design.boxes.known import known_on_box, remapped, with_loss
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.box_noise import laplace_noise, noise_table
 from sfumato.spaces.box import box
 
@@ -26,6 +28,22 @@ def test_each_is_there_and_the_remapped_ones_lose_less() -> None:
     assert str(found).splitlines()[1].split() == ["mechanism", "loss", "proved"]
     with pytest.raises(InvalidInput, match="is not compared"):
         _ = found["nothing"]
+
+
+def test_one_function_compares_coordinates_too() -> None:
+    prior, loss = sf.Prior.uniform(STRIP), sf.losses.distance(STRIP)
+    found = sf.compare_known(prior, loss, sf.PrivacyType(STRIP, epsilon=1), time_limit=0)
+    assert [row.name for row in found] == ["laplace noise in floats"] and found.left_out
+    assert found.rows[0].proved.outcome == "undecided" and found.rows[0].value == 1
+    assert found.records() == [
+        {"mechanism": "laplace noise in floats", "loss": 1.0, "epsilon": None, "proved": "undecided",
+         "note": "no, by rounding", "bound": None}
+    ]  # fmt: skip
+    assert str(pickle.loads(pickle.dumps(found))) == str(found)
+    with pytest.raises(AttributeError, match="Compared has no remapped"):
+        _ = found.rows[0].remapped
+    with pytest.raises(NotSupported, match="an objective in a comparison on a box"):
+        sf.compare_known(prior, loss, sf.PrivacyType(STRIP, epsilon=1), objective="worst secret")
 
 
 def test_large_boxes_have_noise_alone() -> None:

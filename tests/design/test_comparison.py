@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design import comparison
+from sfumato.design import comparison_places
 from sfumato.design.comparison import compare_known
 from sfumato.measures.shares import share_variance
 from sfumato.mechanisms.registry import MECHANISMS
@@ -30,7 +30,7 @@ def test_on_a_line_nothing_beats_the_geometric_mechanism() -> None:
 
 def test_rows_say_what_the_measures_say() -> None:
     found = line_comparison()
-    prior, loss = found.prior, found.loss
+    prior, loss = found.prior, found.stake
     for row in found:
         assert row.mechanism is not None
         channel = row.mechanism.channel
@@ -105,7 +105,7 @@ def test_a_design_that_fails_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> No
     def fails(*_: object, **__: object) -> None:
         raise sf.errors.SolverError("no luck")
 
-    monkeypatch.setattr(comparison, "design", fails)
+    monkeypatch.setattr(comparison_places, "design", fails)
     assert line_comparison().left_out["optimal"] == "no luck"
 
 
@@ -165,7 +165,7 @@ def test_text_records_and_errors() -> None:
     with pytest.raises(sf.errors.Mismatch):
         compare_known(sf.Prior.uniform(sf.line(4)), loss, privacy)
     with pytest.raises(sf.errors.InvalidInput, match="a loss"):
-        compare_known(prior, prior, privacy)  # type: ignore[call-overload]
+        compare_known(prior, prior, privacy)  # type: ignore[arg-type]
     with pytest.raises(sf.errors.InvalidInput, match="not compared"):
         found["oracle"]
     far = sf.line(2501)

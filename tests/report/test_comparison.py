@@ -6,7 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.design.comparison import compare_known
-from sfumato.report.comparison import comparison_figure, survey_figure
+from sfumato.report.comparison import comparison_figure
 from sfumato.report.figure import write
 
 
@@ -46,5 +46,10 @@ def test_a_survey_is_drawn_by_its_respondents(tmp_path: Path) -> None:
     assert texts.count("shares cannot be recovered") == 3 and "per h" in texts[-1].replace("<br>", " ")
     assert 10 ** figure.layout.xaxis.range[1] > max(x for x in drawn if x is not None)
     assert write(figure, tmp_path / "known.html").stat().st_size > 10_000
-    with pytest.raises(sf.errors.InvalidInput, match="SharesComparison"):
-        survey_figure(sf.line(3))  # type: ignore[arg-type]
+
+
+def test_a_comparison_on_a_box_is_a_table() -> None:
+    street = sf.box(2, step=1)
+    found = compare_known(sf.Prior.uniform(street), sf.losses.distance(street), sf.PrivacyType(street, epsilon=1))
+    with pytest.raises(sf.errors.NotSupported, match="a figure of a comparison on a box"):
+        comparison_figure(found)

@@ -26,10 +26,10 @@ from sfumato.cli.options import (
     saved,
 )
 from sfumato.cli.progress import line, until_asked
-from sfumato.design import Comparison, SharesComparison, known_mechanism, known_on_box, objectives
+from sfumato.design import Comparison, known_mechanism, objectives
 from sfumato.design.boxes.known import smooth_exists
 from sfumato.design.comparison import compare_known as known_mechanisms
-from sfumato.design.comparison_candidates import OPTIMAL
+from sfumato.design.comparison_rows import OPTIMAL
 from sfumato.design.known import NOISE, as_name
 from sfumato.design.objectives import Objective
 from sfumato.errors import InvalidInput, NotSupported, in_one_line
@@ -136,7 +136,6 @@ def compare_known(
         home = privacy.space
         chosen = default(home) if loss is None else loss_from_text(loss, home)
         belief = prior_from_text(prior or "uniform", home)
-    comparison: Comparison | SharesComparison
     with line() as say:
         if aim.criterion == "shares":
             comparison = known_mechanisms(belief, None, privacy, objective=aim, optimal=optimal, progress=say)
@@ -147,9 +146,9 @@ def compare_known(
     _tell(comparison, {"space": space, **promise_record(privacy)}, figure, as_json)
 
 
-def _tell(comparison: Comparison | SharesComparison, asked: dict[str, Any], figure: Path | None, as_json: bool) -> None:
+def _tell(comparison: Comparison, asked: dict[str, Any], figure: Path | None, as_json: bool) -> None:
     """A comparison as a table, or as a record a row."""
-    named = {"workload": comparison.workload.name} if isinstance(comparison, SharesComparison) else {}
+    named = {"workload": comparison.stake.name} if comparison.by == "respondents" else {}
     names = [name for name in comparison.left_out if name != OPTIMAL]
     others = [f"not for this promise: {', '.join(names)}"] if names else []
     drawn = [] if figure is None else [f"Drawn: {in_one_line(figure)}"]
@@ -195,7 +194,7 @@ def _compare_on_box(
     assert privacy is not None
     with until_asked() as ending, line() as say:
         ending.watch = Watch(question.time_limit if time_limit is None else time_limit)
-        comparison = known_on_box(
+        comparison = known_mechanisms(
             question.prior, question.loss, privacy, optimal=optimal, time_limit=ending.watch,
             progress=ending.progress(say),
         )  # fmt: skip

@@ -5,10 +5,10 @@ see :class:`sfumato.rooms.CallableRoom`.
 """
 
 from sfumato.design import calibration, compatibility, objectives, universal
-from sfumato.design.boxes.known import BoxComparison, known_on_box
+from sfumato.design.boxes.known import known_on_box
 from sfumato.design.calibration import *
-from sfumato.design.comparison import Comparison, compare_known
-from sfumato.design.comparison_shares import SharesComparison
+from sfumato.design.comparison import compare_known
+from sfumato.design.comparison_rows import Comparison
 from sfumato.design.known import known_mechanism
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
@@ -19,12 +19,10 @@ from sfumato.design.universal.answers import *
 from sfumato.rooms import callable_room
 
 __all__ = [
-    "BoxComparison",
     "BoxDesign",
     "Comparison",
     "Design",
     "Objective",
-    "SharesComparison",
     "SharesDesign",
     "compare_known",
     "compatibility",

@@ -2,98 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
 from sfumato.arguments import flag, items, one_of, optional_function
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel, as_channel, check_secrets
+from sfumato.design.comparison_rows import OPTIMAL, Compared
 from sfumato.design.result import Design
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, SolverError, UndecidedError, keyword, shown
-from sfumato.labels import pandas_records
 from sfumato.mechanisms.exponential import true_epsilon
 from sfumato.mechanisms.proved import LARGEST_TABLE
 from sfumato.mechanisms.registry import MECHANISMS
-from sfumato.numbers import at_least
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict, holds
 
-if TYPE_CHECKING:  # an extra
-    import pandas
-
 MOST_SECONDS = 10
 """A design beside known mechanisms gets so many seconds; what it has by then is proved, with its bound."""
 
-OPTIMAL = "optimal"
-"""What the best mechanism for the loss and the prior is called."""
-
 Candidates = Iterable[str] | Mapping[str, Any] | None
-Row = TypeVar("Row", bound=Any)  # a frozen value with a name, and with a bound where it is the best of all
 
 _LARGEST_DESIGN = 100  # Up to so many secrets the best is looked for unasked: two seconds without symmetries.
 _LARGEST_EXACT = 2**12  # Up to so many entries measures are computed in fractions.
 
 
-class ComparedRows(Generic[Row]):
-    """Mechanisms beside each other, each a row with a name; ``left_out`` says why others are not there."""
-
-    rows: tuple[Row, ...]
-    left_out: dict[str, str]
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, name: str) -> Row:
-        """The row of one mechanism."""
-        for row in self.rows:
-            if row.name == name:
-                return row
-        raise InvalidInput(f"{shown(name)} is not compared: {', '.join(row.name for row in self.rows)}")
-
-    def records(self) -> list[dict[str, Any]]:
-        """The rows as plain numbers and texts."""
-        raise NotImplementedError
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """:meth:`records` as a pandas DataFrame, one row a mechanism. Needs pandas (extra ``pandas``)."""
-        return pandas_records(self.records(), index="mechanism")
-
-    def _about_the_best(self, said: Callable[[Row, str], str]) -> list[str]:
-        """What is said below a table of the row with a bound, given its digits, or of why there is none."""
-        for row in self.rows:
-            if row.bound is not None:
-                return [f"{OPTIMAL} is a design for {said(row, at_least(row.bound, 6))}"]
-        return [f"no row {OPTIMAL}: {self.left_out[OPTIMAL]}"] if OPTIMAL in self.left_out else []
-
-
-def aligned(lines: list[tuple[str, ...]], left: Collection[int] = (0,)) -> list[str]:
-    """Lines of cells as texts, columns below each other: to the right, but for some."""
-    columns = []
-    for k, column in enumerate(zip(*lines, strict=True)):
-        side, width = str.ljust if k in left else str.rjust, max(map(len, column))
-        columns.append([side(cell, width) for cell in column])
-    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
-
-
 def compared(
-    row: Callable[[str, Any], Row],
+    row: Callable[[str, Any], Compared],
     best: Callable[[], Design],
     mechanisms: Candidates,
     privacy: PrivacyType,
     optimal: bool | None,
     progress: Callable[[str], Any] | None,
-) -> tuple[list[Row], dict[str, str]]:
+) -> tuple[list[Compared], dict[str, str]]:
     """Rows of all candidates that exist, and of the best mechanism where it is looked for; why others are left out."""
     progress = optional_function(progress, "progress")
     optimal = None if optimal is None else flag(optimal, "optimal")
-    rows: list[Row] = []
+    rows: list[Compared] = []
     left_out: dict[str, str] = {}
     for name, candidate in _candidates(mechanisms, privacy).items():
         if progress is not None:
@@ -143,13 +91,18 @@ def _candidates(mechanisms: Candidates, privacy: PrivacyType) -> Mapping[str, An
     return {name: MECHANISMS[name] for name in names}
 
 
-def measured(name: str, made: Any, privacy: PrivacyType, exactly: bool) -> dict[str, Any]:
-    """What rows of all kinds say of a candidate: its channel, the ε that it needs, whether the promise is proved."""
+def measured_row(
+    name: str, made: Any, privacy: PrivacyType, exactly: bool, value: str, measures: Callable[[Channel], dict[str, Any]]
+) -> Compared:
+    """A candidate as a row: what is measured of its channel, the ε that it needs, whether the promise is proved.
+
+    ``value`` names the measure that is compared.
+    """
     check_secrets(f"{name} and privacy type", privacy.space, made)
     mechanism, channel = made if isinstance(made, Mechanism) else None, _channel_of(made, exactly)
     epsilon = smallest_epsilon(channel, privacy.space) if mechanism is None else true_epsilon(mechanism)
-    kept = promise_kept(made, privacy)
-    return {"name": name, "channel": channel, "epsilon": epsilon, "proved": kept, "mechanism": mechanism}
+    found = {"channel": channel, "epsilon": epsilon, **measures(channel)}
+    return Compared(name, found[value], found, promise_kept(made, privacy), mechanism)
 
 
 def _channel_of(made: Any, exactly: bool) -> Channel:

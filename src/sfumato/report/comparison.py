@@ -7,9 +7,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from sfumato.design.comparison import Compared, Comparison
-from sfumato.design.comparison_shares import ComparedShares, SharesComparison
-from sfumato.errors import expect
+from sfumato.design.comparison_rows import Compared, Comparison
+from sfumato.errors import NotSupported, expect
 from sfumato.numbers import at_least
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, segments
 
@@ -19,7 +18,7 @@ _ABOVE_BARS = 24  # pixels where there is no legend
 _PANELS = ((0.0, 0.52), (0.58, 0.77), (0.83, 1.0))  # The panels show losses, ε and leakage.
 
 
-def comparison_figure(comparison: Comparison | SharesComparison) -> go.Figure:
+def comparison_figure(comparison: Comparison) -> go.Figure:
     """A row for each mechanism, the best after a remap on top; for a survey the one that needs fewest respondents.
 
     Left: its loss with outputs taken as actions (open) and with the best remap (filled), and the loss without
@@ -34,9 +33,13 @@ def comparison_figure(comparison: Comparison | SharesComparison) -> go.Figure:
     >>> len(comparison_figure(found).data)
     5
     """
-    if isinstance(comparison, SharesComparison):
-        return survey_figure(comparison)
     comparison = expect(comparison, Comparison, "what is drawn", "compare_known(prior, loss, privacy) makes one")
+    if comparison.by not in _DRAWN:
+        raise NotSupported("a figure of a comparison on a box", ["the table, or --json"])
+    return _DRAWN[comparison.by](comparison)
+
+
+def _loss_figure(comparison: Comparison) -> go.Figure:
     figure = canvas(width=820, height=_ROW * (len(comparison) + 1) + _ABOVE + _BELOW)
     places = list(range(len(comparison), 0, -1))
     _draw_losses(figure, comparison, places)
@@ -45,7 +48,7 @@ def comparison_figure(comparison: Comparison | SharesComparison) -> go.Figure:
     unit = f" per {comparison.privacy.space.unit}" if comparison.privacy.space.unit else ""
     text = (
         f"Known mechanisms on {comparison.privacy.space.name} with ε = {comparison.privacy.rate:.4g}{unit} promised, "
-        f"loss: {comparison.loss.name or 'given'}. A filled dot is the expected loss of a consumer who takes the best "
+        f"loss: {comparison.stake.name or 'given'}. A filled dot is the expected loss of a consumer who takes the best "
         "action for each output, an open one takes outputs as they are. Leakage × is how many times as likely as "
         "before a guess of the secret is right."
     )
@@ -129,7 +132,7 @@ def _text(row: Compared) -> str:
     )
 
 
-def _names(comparison: Comparison | SharesComparison, places: list[int]) -> dict[str, Any]:
+def _names(comparison: Comparison, places: list[int]) -> dict[str, Any]:
     """The axis with a name for each row."""
     return {
         "tickvals": places, "ticktext": [row.name for row in comparison.rows], "range": [0.4, len(comparison) + 0.6],
@@ -140,19 +143,8 @@ def _names(comparison: Comparison | SharesComparison, places: list[int]) -> dict
 # ----------------------------------------------------------------- for a survey
 
 
-def survey_figure(comparison: SharesComparison) -> go.Figure:
-    """A bar for each mechanism, on a logarithmic axis from one; a word where shares cannot be recovered.
-
-    Examples
-    --------
-    >>> import sfumato as sf
-    >>> compared = sf.compare_known(None, None, sf.PrivacyType(sf.line(4), alpha="1/2"), objective="shares")
-    >>> survey_figure(compared).layout.yaxis.ticktext[0]
-    'optimal'
-    """
-    comparison = expect(
-        comparison, SharesComparison, "what is drawn", "compare_known makes one of an objective about shares"
-    )
+def _survey_figure(comparison: Comparison) -> go.Figure:
+    """A bar for each mechanism, on a logarithmic axis from one; a word where shares cannot be recovered."""
     places = list(range(len(comparison), 0, -1))
     figure = canvas(width=720, height=_ROW * (len(comparison) + 1) + _ABOVE_BARS + _BELOW)
     figure.add_bar(
@@ -177,14 +169,17 @@ def survey_figure(comparison: SharesComparison) -> go.Figure:
         figure,
         f"Known mechanisms on {comparison.privacy.space.name} with ε = {comparison.privacy.rate:.4g}{unit} promised: "
         f"how many times as many respondents as the best one each needs, for the same total variance of estimated "
-        f"{comparison.workload.name}.",
+        f"{comparison.stake.name}.",
     )
 
 
-def _survey_text(row: ComparedShares) -> str:
+def _survey_text(row: Compared) -> str:
     value = f"N × variance {float(row.variance):.6g}" if row.recovered else "shares cannot be recovered"
     best = "" if row.bound is None else f"<br>no mechanism is below {at_least(row.bound, 6)}"
     return (
         f"<b>{row.name}</b><br>{value}<br>{len(row.channel.outputs)} outputs<br>needs ε = {row.epsilon:.6g}"
         f"<br>promise {row.proved.outcome}{best}"
     )
+
+
+_DRAWN = {"loss": _loss_figure, "respondents": _survey_figure}

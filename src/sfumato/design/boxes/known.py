@@ -9,7 +9,6 @@ interpolation between anchors is within the promise at the points that were trie
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -17,25 +16,24 @@ import numpy as np
 
 from sfumato.arguments import flag, one_of, optional_function
 from sfumato.certify.coordinates import BoxMechanism, check_prior, prove_on_box
-from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.boxes.anchors import interpolated
 from sfumato.design.boxes.moments import Moments, moments
 from sfumato.design.boxes.table import best_places, claim_of, exact_points
-from sfumato.design.comparison_candidates import OPTIMAL, ComparedRows, aligned
+from sfumato.design.comparison_rows import OPTIMAL, Compared, Comparison, sorted_rows
 from sfumato.design.optimal import design
 from sfumato.errors import NotSupported, PrivacyViolation, SolverError, expect
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.mechanisms.box_noise import laplace_noise, noise_on_box, noise_table
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.mechanisms.smoothing import merged_columns, smooth
-from sfumato.numbers import Array, Floats, at_least, exact
+from sfumato.numbers import Array, Floats, exact
 from sfumato.privacy.rates import box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.spaces.box import METRICS, Box
 from sfumato.spaces.constructors import grid, line
 from sfumato.spaces.finite import FiniteSpace
-from sfumato.verdict import Verdict, fails
+from sfumato.verdict import Verdict, fails, holds, undecided
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 _PARTS = 2  # of a piece between breaks, for a claimed loss: more make it a little smaller
@@ -45,52 +43,8 @@ _NO_POINTS = (  # whose outputs are names
     "closest_pair", "hadamard_response", "membership", "one_against_rest", "pixelated_laplace", "subset_selection",
     "unary_encoding",
 )  # fmt: skip
+_FOR_ALL = holds("for all points")
 _TRIES = 6  # nominal rates of a table until its smooth one keeps the promise
-
-
-@dataclass(frozen=True, eq=False)
-class KnownOnBox:
-    """One mechanism of a comparison on a box: what it loses at most, and the rate that is proved (None: not proved).
-
-    ``note`` says what is known of its promise; ``bound`` is that of the row ``optimal``: no mechanism loses less.
-    """
-
-    name: str
-    loss: Fraction | float
-    rate: Fraction | None
-    mechanism: BoxMechanism | BoxNoise | None
-    note: str = "for all points"
-    bound: Fraction | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class BoxComparison(ComparedRows[KnownOnBox]):
-    """Known mechanisms on a box by their loss; ``print`` it for a table. ``left_out`` says why others are not there."""
-
-    privacy: PrivacyType
-    rows: tuple[KnownOnBox, ...]
-    left_out: dict[str, str]
-
-    def __str__(self) -> str:
-        rows = ((row.name, f"{float(row.loss):.6g}", row.note) for row in self.rows)
-        lines: list[tuple[str, ...]] = [("mechanism", "loss", "proved"), *rows]
-        least = [at_least(row.bound, 6) for row in self.rows if row.bound is not None]
-        said = [f"no mechanism with this promise loses less than {bound}, whatever its outputs" for bound in least]
-        return "\n".join([repr(self.privacy), *aligned(lines, left=(0, 2)), *said])
-
-    def records(self) -> list[dict[str, Any]]:
-        """The rows as plain numbers and texts."""
-        return [
-            {
-                "mechanism": row.name,
-                "loss": float(row.loss),
-                "epsilon": None if row.rate is None else float(row.rate),
-                "proved": row.rate is not None,
-                "note": row.note,
-                "bound": None if row.bound is None else float(row.bound),
-            }
-            for row in self.rows
-        ]
 
 
 def known_on_box(
@@ -101,7 +55,7 @@ def known_on_box(
     optimal: bool = False,
     time_limit: float | Watch | None = None,
     progress: Callable[[Any], object] | None = None,
-) -> BoxComparison:
+) -> Comparison:
     """Known mechanisms for coordinates beside each other, each within the promise about all points of the box.
 
     Tables are made where the box has at most 900 cells; beyond there is the noise alone.
@@ -130,10 +84,8 @@ def known_on_box(
     check_prior(prior, loss, box)
     progress, watch = optional_function(progress, "progress"), watch_of(time_limit)
     rows, left_out = [], {}
-    rows.append(
-        KnownOnBox("laplace noise in floats", box.dimension / float(box_rate(privacy)), None, None, "no, by rounding")
-    )
-    stages: list[tuple[str, Callable[[], list[KnownOnBox]]]] = [
+    rows.append(_in_floats("laplace noise in floats", box.dimension / float(box_rate(privacy)), "by rounding"))
+    stages: list[tuple[str, Callable[[], list[Compared]]]] = [
         ("laplace noise", lambda: [_noise_row(prior, loss, privacy)])
     ]
     if len(box) > _LARGEST_CELLS:
@@ -159,41 +111,46 @@ def known_on_box(
         except KeyboardInterrupt:  # with what there is
             watch.stop()
             left_out[name] = "stopped before it was made"
-    rows.sort(key=lambda row: (float(row.loss), row.name))
-    return BoxComparison(privacy, tuple(rows), left_out)
+    return Comparison("distance", prior, loss, privacy, sorted_rows(rows), left_out)
 
 
-def _noise_row(prior: Prior, loss: CoordinateLoss, privacy: PrivacyType) -> KnownOnBox:
+def _noise_row(prior: Prior, loss: CoordinateLoss, privacy: PrivacyType) -> Compared:
     noise = noise_on_box(prior, loss, privacy)
     assert noise.claim is not None
-    return KnownOnBox("laplace noise", noise.claim.value, noise.rate, noise)
+    return _proved("laplace noise", noise.claim.value, noise)
 
 
-def _table_rows(name: str, table: BoxMechanism, prior: Prior, loss: CoordinateLoss) -> list[KnownOnBox]:
+def _proved(name: str, loss: Fraction, made: Any, bound: Fraction | None = None) -> Compared:
+    """What is proved for all points; it loses at most so much."""
+    found = {"loss": loss, "rate": made.rate, "epsilon": made.rate, "note": _FOR_ALL.reason}
+    return Compared(name, loss, found, _FOR_ALL, made, bound)
+
+
+def _in_floats(name: str, loss: float, why: str) -> Compared:
+    """What is there to be compared with, and is proved for nothing."""
+    return Compared(name, loss, {"loss": loss, "rate": None, "epsilon": None, "note": f"no, {why}"}, undecided(why))
+
+
+def _table_rows(name: str, table: BoxMechanism, prior: Prior, loss: CoordinateLoss) -> list[Compared]:
     """With outputs as they are, and remapped."""
     rows = []
     for suffix, made in ((", in the box", with_loss(table, prior, loss)), (", remapped", remapped(table, prior, loss))):
         assert made.claim is not None
-        rows.append(KnownOnBox(name + suffix, made.claim.value, made.rate, made))
+        rows.append(_proved(name + suffix, made.claim.value, made))
     return rows
 
 
-def _anchor_rows(prior: Prior, loss: CoordinateLoss, privacy: PrivacyType, box: Box, watch: Watch) -> list[KnownOnBox]:
+def _anchor_rows(prior: Prior, loss: CoordinateLoss, privacy: PrivacyType, box: Box, watch: Watch) -> list[Compared]:
     found = interpolated(prior, loss, privacy, box, watch)
-    note = f"no, within {found.slope:.3f} ε on a raster"
-    name = f"{found.anchors} interpolated anchors in floats"
-    return [
-        KnownOnBox(name, found.loss, None, None, note),
-        KnownOnBox(f"{name}, remapped", found.remapped, None, None, note),
-    ]
+    name, why = f"{found.anchors} interpolated anchors in floats", f"within {found.slope:.3f} ε on a raster"
+    return [_in_floats(name, found.loss, why), _in_floats(f"{name}, remapped", found.remapped, why)]
 
 
 def _best_row(
     prior: Prior, loss: CoordinateLoss, privacy: PrivacyType, watch: Watch, progress: Callable[[Any], object] | None
-) -> KnownOnBox:
+) -> Compared:
     best = design(prior, loss, privacy, time_limit=watch, progress=progress)
-    mechanism: Any = best.mechanism
-    return KnownOnBox(OPTIMAL, best.loss, mechanism.rate, mechanism, bound=best.bound)
+    return _proved(OPTIMAL, best.loss, best.mechanism, best.bound)
 
 
 def laplace_table(privacy: PrivacyType) -> BoxMechanism:
