@@ -118,3 +118,14 @@ def test_one_rule_says_whether_axes_are_swapped() -> None:
     assert spelled == ["axes.py"]
     found = {name for path in SOURCES for name in re.findall(r"def (\w*(?:swapped|exchanged)\w*)\(", path.read_text())}
     assert found == {"look_swapped", "called_swapped", "swapped_axes"}
+
+
+RULES = ("telling_columns", "told_by_names", "told_by_type", "shape_of", "all_different")
+
+
+def test_one_rule_book_says_which_columns_tell_places() -> None:
+    """Hiding and releasing ask it alike; names of columns that tell places are known to nobody else."""
+    ask = {path.stem for path in SOURCES for name in RULES if re.search(rf"\b{name}\(", path.read_text())}
+    assert ask == {"telling", "others", "geometry"}
+    patterns = [path.stem for path in SOURCES if re.search(r"\[0-9a-f\]\{14\}|GeometryCollection\"", path.read_text())]
+    assert patterns == ["telling"]

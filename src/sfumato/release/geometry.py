@@ -20,22 +20,15 @@ from sfumato.errors import InvalidInput, keyword, shown, worded
 from sfumato.release.batches import BatchRelease
 from sfumato.release.layouts import GEO, extension_name, released_geo
 from sfumato.release.places import Geometry
-from sfumato.spaces.foreign import COORDINATES, place_names
+from sfumato.release.telling import shape_of, told_by_names, told_by_type
+from sfumato.spaces.foreign import COORDINATES
 
-_TYPES = ("geoarrow.", "ogc.", "geometry", "geography", "udt")
-"""How the names of types begin: GeoArrow, geopandas, Spark."""
-
-_SHAPES = "Point|LineString|Polygon|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection"
-_WKT = re.compile(rf"(?:SRID=\d+;)?\s*\b(?:{_SHAPES})\s*(?:Z|M|ZM)?\s*\(+\s*[-+.\d]", re.IGNORECASE)
-_HEX = re.compile(r"\b(?:01(?:0[1-7]|1[01])0000[02468ACE]0|00[02468ACE]00000[1-7])[\dA-F]{32}", re.IGNORECASE)  # of WKB
-_GEOJSON = re.compile(r'(?:coordinates|geometries)\\?"+\s*:\s*\[')  # quotes are escaped or doubled inside texts
-_SHORTEST_WKB = 9  # bytes: order, type, number of parts
 _ROWS_SEARCHED = 1 << 12  # A first value is looked for in so many rows at a time.
 
 
 def refuse_geometry_types(kinds: Mapping[str, str], work: BatchRelease) -> None:
     """Refuse columns that stay beside a released place if the name of their type says that they are geometries."""
-    _refuse(kinds, lambda name: "geometries" if kinds[name].lower().startswith(_TYPES) else "", work)
+    _refuse(kinds, lambda name: told_by_type(kinds[name]), work)
 
 
 def refuse_geometry_schema(schema: Any, work: BatchRelease) -> None:
@@ -52,7 +45,7 @@ def refuse_coordinates(names: Iterable[str], work: BatchRelease) -> None:
     """
     if isinstance(work.terms.column, Geometry):
         names = list(names)
-        telling = place_names(name for name in names if name not in work.replaced)
+        telling = told_by_names(name for name in names if name not in work.replaced)
         _refuse(names, lambda name: "coordinates, by its name" if name in telling else "", work)
 
 
@@ -102,7 +95,7 @@ def _refuse(names: Iterable[str], held: Callable[[str], str], work: BatchRelease
 
 def refuse_geometry_text(text: bytes, work: BatchRelease) -> None:
     """Refuse WKT, WKB in digits or GeoJSON anywhere in lines of text whose released columns are places."""
-    if not watched(work) or any(_WKT.match(str(label)) for label in work.sampler.secrets or ()):
+    if not watched(work) or any(shape_of(str(label)) for label in work.sampler.secrets or ()):
         return  # labels that are texts of this kind themselves are no sign of another column
     small = text.lower()
     for word, form in _IN_TEXT.items():
@@ -191,27 +184,3 @@ def _first(column: Any) -> Any:
         if part.null_count < len(part):
             return part.filter(pc.is_valid(part))[0].as_py()
     return None
-
-
-def shape_of(value: Any) -> str:
-    """What a value is, if it is a geometry: WKT, WKB, GeoJSON, or an object of shapely."""
-    if isinstance(value, str):
-        forms = {"WKT": _WKT.match, "WKB": _HEX.match, "GeoJSON": _GEOJSON.search}
-        return next((f"geometries ({form})" for form, fits in forms.items() if fits(value)), "")
-    if isinstance(value, bytes | bytearray):
-        return "geometries (WKB)" if _is_wkb(bytes(value)) else ""
-    if isinstance(value, dict):
-        shape = re.fullmatch(_SHAPES, str(value.get("type"))) and ("coordinates" in value or "geometries" in value)
-        if {"xmin", "ymin", "xmax", "ymax"} <= value.keys():
-            return "boxes around geometries"
-        return "geometries (GeoJSON)" if shape else ""
-    return "geometries" if hasattr(value, "__geo_interface__") or hasattr(value, "geom_type") else ""
-
-
-def _is_wkb(value: bytes) -> bool:
-    """A byte for the order, then a type from 1 to 17, perhaps with a dimension (thousands) or flags of PostGIS."""
-    if len(value) < _SHORTEST_WKB or value[0] not in (0, 1):
-        return False
-    code = int.from_bytes(value[1:5], "little" if value[0] else "big")
-    plain, flags = code & 0x1FFFFFFF, code >> 29
-    return plain % 1000 in range(1, 18) and plain // 1000 in range(4) and (flags == 0 or plain < 1000)
