@@ -46,6 +46,19 @@ def test_one_function_compares_coordinates_too() -> None:
         sf.compare_known(prior, loss, sf.PrivacyType(STRIP, epsilon=1), objective="worst secret")
 
 
+def test_mechanisms_of_the_list_are_compared_by_name() -> None:
+    prior, loss = sf.Prior.uniform(STRIP), sf.losses.distance(STRIP)
+    wanted = ["geometric", "membership", "planar_laplace_within"]
+    found = sf.compare_known(prior, loss, sf.PrivacyType(STRIP, epsilon=1), mechanisms=wanted)
+    assert {row.name for row in found} == {
+        "laplace noise in floats", "laplace noise", "laplace noise, in the box", "laplace noise, remapped",
+        "smooth geometric, in the box", "smooth geometric, remapped",
+    }  # fmt: skip
+    assert "no points of the box" in found.left_out["smooth membership"]
+    with pytest.raises(NotSupported, match="known mechanism 'oracle'"):
+        sf.compare_known(prior, loss, sf.PrivacyType(STRIP, epsilon=1), mechanisms="oracle")
+
+
 def test_large_boxes_have_noise_alone() -> None:
     wide = box((100, 100), step=2)
     found = known_on_box(sf.Prior.uniform(wide), sf.losses.distance(wide), sf.PrivacyType(wide, epsilon=1))

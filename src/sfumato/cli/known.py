@@ -27,10 +27,10 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Comparison, known_mechanism, objectives
-from sfumato.design.boxes.known import smooth_exists
 from sfumato.design.comparison import compare_known as known_mechanisms
 from sfumato.design.comparison_rows import OPTIMAL
-from sfumato.design.known import NOISE, as_name
+from sfumato.design.families import family_of
+from sfumato.design.known import as_name
 from sfumato.design.objectives import Objective
 from sfumato.errors import InvalidInput, NotSupported, in_one_line
 from sfumato.files import DRAWN, place_for
@@ -283,11 +283,5 @@ def _list(spec: Path | None, as_json: bool) -> None:
 def _applies(key: str, question: Setup) -> dict[str, Any]:
     """Whether a mechanism exists for a spec, with the reason."""
     assert question.privacy is not None
-    if isinstance(question, BoxSetup):
-        if key in NOISE:
-            return {"applies": True, "reason": "noise that is the same everywhere in the box"}
-        verdict = smooth_exists(question.privacy, key)
-        made = "a table for the cells, made smooth: " if verdict.outcome == "holds" else ""
-        return {"applies": verdict.outcome == "holds", "reason": f"{made}{verdict.reason}"}
-    verdict = MECHANISMS[key].applies(question.privacy)
+    verdict = family_of(question.space).exists(MECHANISMS[key], question.privacy)
     return {"applies": verdict.outcome == "holds", "reason": verdict.reason}

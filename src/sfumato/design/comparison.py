@@ -39,8 +39,8 @@ def compare_known(
     ----------
     mechanisms
         Names of :data:`MECHANISMS`, or a mapping from names to mechanisms, channels or constructors of one's own;
-        all known ones by default. On a box: noise, the exponential mechanism made smooth and interpolated anchors, and
-        no others.
+        all known ones by default. On a box names alone; by default noise, the exponential mechanism made smooth, and
+        interpolated anchors.
     optimal
         Whether to design the best mechanism for this loss and prior and put it beside them, with the bound that
         proves it. By default if all known ones are compared, on at most 100 secrets; ``left_out["optimal"]`` says why

@@ -85,10 +85,15 @@ def _candidates(mechanisms: Candidates, privacy: PrivacyType) -> Mapping[str, An
             if not isinstance(value, Mechanism | Channel) and not callable(value):
                 raise InvalidInput(f"{shown(name)} is no mechanism, channel or constructor: {type(value).__name__}")
         return mechanisms
+    return {name: MECHANISMS[name] for name in names_of_known(mechanisms)}
+
+
+def names_of_known(mechanisms: Any) -> list[str]:
+    """Names of known mechanisms as somebody lists them."""
+    if isinstance(mechanisms, Mapping):
+        raise NotSupported("mechanisms of one's own in a comparison on a box", ["names of known mechanisms"])
     names = [mechanisms] if isinstance(mechanisms, str) else items(mechanisms, "known mechanisms")
-    for name in names:
-        one_of(name, tuple(MECHANISMS), "known mechanism")
-    return {name: MECHANISMS[name] for name in names}
+    return [one_of(name, tuple(MECHANISMS), "known mechanism") for name in names]
 
 
 def measured_row(

@@ -10,14 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.design.boxes.known import known_on_box
+from sfumato.certify.coordinates import BoxMechanism
+from sfumato.certify.mechanism import Mechanism
+from sfumato.certify.noise import BoxNoise
+from sfumato.channels.prior import Prior
+from sfumato.design.boxes.known import known_for_points, known_on_box
 from sfumato.design.comparison_places import compare_for_loss
 from sfumato.design.comparison_rows import Comparison
 from sfumato.design.comparison_shares import compare_for_shares
+from sfumato.design.known_places import known_for_places
 from sfumato.design.objectives import EXPECTED, Objective
 from sfumato.errors import NotSupported
+from sfumato.mechanisms.registry import KnownMechanism
+from sfumato.mechanisms.registry_boxes import exists_on_box
+from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +39,15 @@ class DesignFamily:
         As the documentation calls it.
     compare
         Known mechanisms beside each other, from prior, loss, promise, objective and the terms of a comparison.
+    exists, known
+        Whether a known mechanism is there for a promise, with the reason; and that mechanism, with what it loses for a
+        prior and a loss if both are given, remapped or not.
     """
 
     name: str
     compare: Callable[..., Comparison]
+    exists: Callable[[KnownMechanism, PrivacyType], Verdict]
+    known: Callable[[KnownMechanism, PrivacyType, Prior | None, Any, bool], Mechanism | BoxMechanism | BoxNoise]
 
     def __repr__(self) -> str:
         return f"DesignFamily({self.name})"
@@ -46,11 +60,10 @@ def _compare_places(prior: Any, loss: Any, privacy: Any, objective: Objective, *
 
 
 def _compare_points(
-    prior: Any, loss: Any, privacy: Any, objective: Objective, *, mechanisms: Any, optimal: bool | None, **terms: Any
+    prior: Any, loss: Any, privacy: Any, objective: Objective, *, optimal: bool | None, **terms: Any
 ) -> Comparison:
-    if not objective.plain or mechanisms is not None:
-        what = "an objective" if mechanisms is None else "mechanisms by name"
-        raise NotSupported(f"{what} in a comparison on a box", ["the expected loss of all that are known there"])
+    if not objective.plain:
+        raise NotSupported("an objective in a comparison on a box", ["the expected loss, without limits"])
     return known_on_box(prior, loss, privacy, optimal=False if optimal is None else optimal, **terms)
 
 
@@ -60,9 +73,13 @@ def _compare_shares(prior: Any, loss: Any, privacy: Any, objective: Objective, *
     return compare_for_shares(prior, privacy, objective, **terms)
 
 
-PLACES = DesignFamily("places", _compare_places)
-POINTS = DesignFamily("points", _compare_points)
-SHARES = DesignFamily("shares", _compare_shares)
+def _exists(known: KnownMechanism, privacy: PrivacyType) -> Verdict:
+    return known.applies(privacy)
+
+
+PLACES = DesignFamily("places", _compare_places, _exists, known_for_places)
+POINTS = DesignFamily("points", _compare_points, exists_on_box, known_for_points)
+SHARES = DesignFamily("shares", _compare_shares, _exists, known_for_places)
 
 
 def family_of(space: FiniteSpace | Box, objective: Objective = EXPECTED) -> DesignFamily:

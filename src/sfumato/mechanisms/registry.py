@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -60,6 +60,10 @@ class KnownMechanism:
         The same in words.
     optimal
         For which losses nothing is better, as far as is known.
+    points
+        How it is made for all points of a box (:mod:`sfumato.mechanisms.registry_boxes`): ``"smooth"``, a table for
+        the cells with smooth random rounding in front; ``"noise"``, the same everywhere; empty where its outputs are
+        no points.
     """
 
     name: str
@@ -67,6 +71,7 @@ class KnownMechanism:
     applies: Callable[[PrivacyType], Verdict]
     spaces: str
     optimal: str
+    points: Literal["smooth", "noise", ""] = "smooth"
 
     def __call__(self, privacy: PrivacyType) -> Any:
         """The mechanism."""
@@ -166,6 +171,7 @@ MECHANISMS: dict[str, KnownMechanism] = {
         KnownMechanism(
             "pixelated_laplace", pixelated_laplace, _where(_equal_steps, "a line with equal steps"),
             "lines with equal steps", "none; the limit of fine pixels is, for secrets in an interval",
+            points="",
         ),
         KnownMechanism(
             "stretched_geometric", stretched_geometric, *_ON_SUMS,
@@ -182,16 +188,19 @@ MECHANISMS: dict[str, KnownMechanism] = {
         KnownMechanism(
             "closest_pair", closest_pair, _where(_some_near, "a closest pair"), "any with two secrets",
             "losses on the two closest secrets, lifted by zeros, for every prior",
+            points="",
         ),
         KnownMechanism(
             "one_against_rest", lambda privacy: one_against_rest(privacy, privacy.secrets[0]), _ON_SEVERAL,
             "any with two secrets; the first against the rest",
             "losses on this secret and one other of a discrete space, lifted by zeros",
+            points="",
         ),
         KnownMechanism(
             "membership", lambda privacy: membership(privacy, privacy.secrets[: len(privacy.secrets) // 2]),
             _ON_SEVERAL, "any with two secrets; the first half against the rest",
             "membership of that half on a discrete space, for every prior",
+            points="",
         ),
         KnownMechanism(
             "random_response", random_response, *_ANYWHERE, "bin, for the uniform prior on a discrete space",
@@ -203,14 +212,17 @@ MECHANISMS: dict[str, KnownMechanism] = {
             "subset_selection", subset_selection, _whenever(check_subsets, "few sets of the best size"),
             "any with few sets of the best size",
             "shares on a discrete space, for the uniform prior: the least total variance of estimates",
+            points="",
         ),
         KnownMechanism(
             "unary_encoding", unary_encoding, _whenever(check_bits, "few sets of secrets"), "any with up to 12 secrets",
             "none; shares of rare secrets among many come close",
+            points="",
         ),
         KnownMechanism(
             "hadamard_response", hadamard_response, _whenever(check_rows, "few rows of a Hadamard matrix"),
             "any", "none; shares up to a constant, with few outputs",
+            points="",
         ),
         KnownMechanism("exponential", exponential, *_ANYWHERE, _NO_LOSS_KNOWN),
         KnownMechanism(
@@ -222,10 +234,10 @@ MECHANISMS: dict[str, KnownMechanism] = {
             "permute_and_flip_exact", lambda privacy: permute_and_flip(privacy, calibration="exact"), *_ANYWHERE,
             _NO_LOSS_KNOWN,
         ),
-        KnownMechanism("planar_laplace", planar_laplace, *_ON_PLACES, _NO_LOSS_KNOWN),
+        KnownMechanism("planar_laplace", planar_laplace, *_ON_PLACES, _NO_LOSS_KNOWN, points="noise"),
         KnownMechanism(
             "planar_laplace_within", lambda privacy: planar_laplace(privacy, within=True), *_ON_PLACES,
-            _NO_LOSS_KNOWN,
+            _NO_LOSS_KNOWN, points="noise",
         ),
         KnownMechanism(
             "planar_geometric", planar_geometric, *_IN_THE_PLANE, "none on a finite grid; bin far from the border",

@@ -10,41 +10,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sfumato.arguments import flag, one_of, optional_function
+from sfumato.arguments import flag, optional_function
 from sfumato.certify.coordinates import BoxMechanism, check_prior, prove_on_box
+from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.boxes.anchors import interpolated
 from sfumato.design.boxes.moments import Moments, moments
 from sfumato.design.boxes.table import best_places, claim_of, exact_points
+from sfumato.design.comparison_candidates import Candidates, names_of_known
 from sfumato.design.comparison_rows import OPTIMAL, Compared, Comparison, sorted_rows
 from sfumato.design.optimal import design
 from sfumato.errors import NotSupported, PrivacyViolation, SolverError, expect
 from sfumato.losses.coordinates import CoordinateLoss
-from sfumato.mechanisms.box_noise import laplace_noise, noise_on_box, noise_table
-from sfumato.mechanisms.registry import MECHANISMS
-from sfumato.mechanisms.smoothing import merged_columns, smooth
-from sfumato.numbers import Array, Floats, exact
+from sfumato.mechanisms.box_noise import laplace_noise, noise_on_box
+from sfumato.mechanisms.registry import MECHANISMS, KnownMechanism
+from sfumato.mechanisms.registry_boxes import LARGEST_CELLS, table_on_box
+from sfumato.mechanisms.smoothing import merged_columns
+from sfumato.numbers import Array, Floats
 from sfumato.privacy.rates import box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
-from sfumato.spaces.box import METRICS, Box
-from sfumato.spaces.constructors import grid, line
-from sfumato.spaces.finite import FiniteSpace
-from sfumato.verdict import Verdict, fails, holds, undecided
+from sfumato.spaces.box import Box
+from sfumato.verdict import holds, undecided
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 _PARTS = 2  # of a piece between breaks, for a claimed loss: more make it a little smaller
-_LARGEST_CELLS = 900  # of a box whose tables are built unasked
-_COARSE = 0.5  # ε times a step of the lattice of a table
-_NO_POINTS = (  # whose outputs are names
-    "closest_pair", "hadamard_response", "membership", "one_against_rest", "pixelated_laplace", "subset_selection",
-    "unary_encoding",
-)  # fmt: skip
+_UNASKED = "planar_laplace", "exponential"  # compared where nobody names others
 _FOR_ALL = holds("for all points")
-_TRIES = 6  # nominal rates of a table until its smooth one keeps the promise
 
 
 def known_on_box(
@@ -52,6 +48,7 @@ def known_on_box(
     loss: CoordinateLoss,
     privacy: PrivacyType,
     *,
+    mechanisms: Candidates = None,
     optimal: bool = False,
     time_limit: float | Watch | None = None,
     progress: Callable[[Any], object] | None = None,
@@ -62,6 +59,9 @@ def known_on_box(
 
     Parameters
     ----------
+    mechanisms
+        Names of :data:`~sfumato.mechanisms.registry.MECHANISMS`: noise on a lattice and as a table, the others made
+        smooth. By default noise, the exponential mechanism and interpolated anchors.
     optimal
         Whether the best mechanism is designed too, within 3 % if the time allows; its row has the bound that none goes
         below.
@@ -83,22 +83,23 @@ def known_on_box(
     loss = expect(loss, CoordinateLoss, "a loss between points", "losses.distance(box) makes one")
     check_prior(prior, loss, box)
     progress, watch = optional_function(progress, "progress"), watch_of(time_limit)
-    rows, left_out = [], {}
-    rows.append(_in_floats("laplace noise in floats", box.dimension / float(box_rate(privacy)), "by rounding"))
-    stages: list[tuple[str, Callable[[], list[Compared]]]] = [
-        ("laplace noise", lambda: [_noise_row(prior, loss, privacy)])
-    ]
-    if len(box) > _LARGEST_CELLS:
-        left_out["tables"] = f"tables are made for at most {_LARGEST_CELLS} cells, here are {len(box)}"
-    else:
-        stages += [
-            ("laplace noise, as a table", lambda: _table_rows("laplace noise", laplace_table(privacy), prior, loss)),
-            ("smooth exponential", lambda: _table_rows("smooth exponential", smooth_known(privacy), prior, loss)),
-            ("interpolated anchors", lambda: _anchor_rows(prior, loss, privacy, box, watch)),
-        ]
+    rows = [_in_floats("laplace noise in floats", box.dimension / float(box_rate(privacy)), "by rounding")]
+    left_out = {}
+    stages: dict[str, Callable[[], list[Compared]]] = {}
+    for known in (MECHANISMS[name] for name in (_UNASKED if mechanisms is None else names_of_known(mechanisms))):
+        table, name = partial(_table_rows, known, privacy, prior, loss), f"smooth {known.name.replace('_', ' ')}"
+        if known.points == "noise":
+            name = "laplace noise, as a table"
+            stages["laplace noise"] = lambda: [_noise_row(prior, loss, privacy)]
+        if len(box) <= LARGEST_CELLS:
+            stages[name] = table
+    if len(box) > LARGEST_CELLS:
+        left_out["tables"] = f"tables are made for at most {LARGEST_CELLS} cells, here are {len(box)}"
+    elif mechanisms is None:
+        stages["interpolated anchors"] = lambda: _anchor_rows(prior, loss, privacy, box, watch)
     if flag(optimal, "optimal"):
-        stages.append((OPTIMAL, lambda: [_best_row(prior, loss, privacy, watch, progress)]))
-    for name, build in stages:
+        stages[OPTIMAL] = lambda: [_best_row(prior, loss, privacy, watch, progress)]
+    for name, build in stages.items():
         try:
             if progress is not None:
                 progress(name)
@@ -131,9 +132,10 @@ def _in_floats(name: str, loss: float, why: str) -> Compared:
     return Compared(name, loss, {"loss": loss, "rate": None, "epsilon": None, "note": f"no, {why}"}, undecided(why))
 
 
-def _table_rows(name: str, table: BoxMechanism, prior: Prior, loss: CoordinateLoss) -> list[Compared]:
+def _table_rows(known: KnownMechanism, privacy: PrivacyType, prior: Prior, loss: CoordinateLoss) -> list[Compared]:
     """With outputs as they are, and remapped."""
-    rows = []
+    rows, table = [], table_on_box(known, privacy)
+    name = "laplace noise" if known.points == "noise" else f"smooth {known.name.replace('_', ' ')}"
     for suffix, made in ((", in the box", with_loss(table, prior, loss)), (", remapped", remapped(table, prior, loss))):
         assert made.claim is not None
         rows.append(_proved(name + suffix, made.claim.value, made))
@@ -153,70 +155,18 @@ def _best_row(
     return _proved(OPTIMAL, best.loss, best.mechanism, best.bound)
 
 
-def laplace_table(privacy: PrivacyType) -> BoxMechanism:
-    """Laplace noise as a table, on a lattice so coarse that it fits: to be remapped."""
-    privacy, box = as_box_type(privacy)
-    parts = [max(1, int(np.ceil(privacy.rate * float(step) / _COARSE))) for step in box.step]
-    return noise_table(laplace_noise(privacy, parts=parts))
-
-
-def smooth_known(privacy: PrivacyType, name: str = "exponential") -> BoxMechanism:
-    """A known mechanism of the cells made smooth, with as little noise as the promise about all points then allows.
-
-    Examples
-    --------
-    >>> from sfumato.spaces.box import box
-    >>> smooth_known(PrivacyType(box((2, 2), step="1/2"), epsilon=1), "planar_laplace")
-    BoxMechanism(6 × 6 lattice points → 16 outputs, PrivacyType(box(2 × 2, euclidean), epsilon=1), proved)
-    """
-    (privacy, box), build = as_box_type(privacy), MECHANISMS[one_of(name, tuple(MECHANISMS), "known mechanism")]
-    space = cells_of(box)
-    verdict = smooth_exists(privacy, name)
-    if verdict.outcome != "holds":
-        raise NotSupported(f"{name} on {box.name}: {verdict.reason}")
-    rate, wanted = box_rate(privacy), float(box_rate(privacy))
-    nominal, best = wanted, None
-    for _ in range(_TRIES):  # rates are about proportional, so that a few steps settle it
-        try:
-            made = smooth(build(PrivacyType(space, epsilon=round(nominal, 9))), box)
-        except NotSupported:  # cells are so large beside 1/ε that it keeps next to nothing
-            nominal /= 2
-            continue
-        if made.rate <= rate:
-            best = made
-        if best is made and made.rate > rate * Fraction(999, 1000):
-            break
-        nominal *= 0.9995 * wanted / float(made.rate)
-    if best is None:
-        raise NotSupported(f"{name}, made smooth, within the promise", ["smaller cells"])
-    return prove_on_box(
-        best.weights, privacy, best.rounding, best.outputs, rate=rate, halvings=best.halvings,
-        provenance=best.provenance | {"epsilon": str(float(rate))},
-    )  # fmt: skip
-
-
-def smooth_exists(privacy: PrivacyType, name: str) -> Verdict:
-    """Whether a known mechanism of the cells can be made smooth, with the reason."""
-    privacy, box = as_box_type(privacy)
-    if name in _NO_POINTS:
-        return fails("its outputs are no points of the box")
-    try:
-        cells = cells_of(box)
-    except NotSupported as refusal:
-        return fails(str(refusal))
-    return MECHANISMS[name].applies(PrivacyType(cells, epsilon=exact(privacy.rate)))
-
-
-def cells_of(box: Box) -> FiniteSpace:
-    """The centres of the cells as a list of secrets."""
-    if len({*box.step}) > 1:
-        raise NotSupported("a grid of cells whose sides differ", ["cells with equal sides"])
-    if len(box) > _LARGEST_CELLS:
-        raise NotSupported(f"a table for {len(box)} cells", [f"at most {_LARGEST_CELLS}", "larger cells"])
-    step = box.step[0]
-    if box.dimension == 1:
-        return line(box.shape[0], step=step, unit=box.unit)
-    return grid(*box.shape, step=step, metric=one_of(box.metric, METRICS, "metric"), unit=box.unit)
+def known_for_points(
+    known: KnownMechanism, privacy: PrivacyType, prior: Prior | None, loss: Any, remap: bool
+) -> BoxMechanism | BoxNoise:
+    """A known mechanism for all points of a box; with a prior and a loss, what it loses is proved too."""
+    weighed = None if prior is None or loss is None else (as_prior(prior), loss)
+    if known.points == "noise" and not remap:
+        return laplace_noise(privacy) if weighed is None else noise_on_box(*weighed, privacy)
+    table = table_on_box(known, privacy)
+    if weighed is None:
+        return table
+    expect(loss, CoordinateLoss, "a loss between points", "losses.distance(box) makes one")
+    return remapped(table, *weighed) if remap else with_loss(table, *weighed)
 
 
 def with_loss(mechanism: BoxMechanism, prior: Prior, loss: CoordinateLoss) -> BoxMechanism:
@@ -248,6 +198,7 @@ def remapped(mechanism: BoxMechanism, prior: Prior, loss: CoordinateLoss) -> Box
     --------
     >>> from sfumato.losses import distance
     >>> from sfumato.spaces.box import box
+    >>> from sfumato.mechanisms.box_noise import noise_table
     >>> strip = box((4,), step=1)
     >>> table = noise_table(laplace_noise(PrivacyType(strip, epsilon=1), parts=1))
     >>> prior = Prior.on_cells([1, 9, 1, 1], strip)
