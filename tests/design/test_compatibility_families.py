@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.design.compatibility import (
-    Family,
+    Answers,
     Impossible,
     ball,
     countable_discrete,
@@ -34,7 +34,7 @@ SCALES = [Fraction(1, 3), Fraction(1, 10)]
 
 
 @pytest.mark.parametrize("family", [interval(), interval("-2", 3), cube(2), cube(3, "euclidean"), ball(2), ball(3, 2)])
-def test_described_nets_cover(family: Family) -> None:
+def test_described_nets_cover(family: Answers) -> None:
     verdict = privacy_compatible(family, scales=SCALES[:1])
     assert verdict
     net = verdict.witness[0]
@@ -50,7 +50,7 @@ def test_described_nets_cover(family: Family) -> None:
         assert apart <= net.radius * (1 + 1e-12)
 
 
-def _member(family: Family, point: np.ndarray) -> object:
+def _member(family: Answers, point: np.ndarray) -> object:
     if "interval" in family.name:
         low, high = (Fraction(part) for part in family.name[10:-1].split(","))
         return low + (high - low) * Fraction(float(point[0]))
@@ -62,7 +62,7 @@ def _member(family: Family, point: np.ndarray) -> object:
     return tuple((direction / max(1.0, float(np.linalg.norm(direction))) * float(family.diameter) / 2).tolist())
 
 
-def _distance(family: Family, answer: object, centre: object) -> float:
+def _distance(family: Answers, answer: object, centre: object) -> float:
     a, b = (np.atleast_1d(np.array(value, dtype=float)) for value in (answer, centre))
     return float(np.abs(a - b).max()) if "sup" in family.name else dist(a, b)
 
@@ -77,7 +77,7 @@ def test_interval_nets_are_the_smallest() -> None:
 @pytest.mark.parametrize(
     "family", [countable_discrete(), real_line(), real_line("1/2"), sup_ball(), thresholds(), ranges()]
 )
-def test_packings_refute(family: Family) -> None:
+def test_packings_refute(family: Answers) -> None:
     verdict = privacy_compatible(family)
     assert verdict.outcome is Outcome.FAILS
     assert isinstance(verdict.witness, Impossible)
@@ -153,7 +153,7 @@ def test_samples_are_evidence_only() -> None:
 
 def test_unbounded_databases_and_a_packing() -> None:
     packing = countable_discrete().packing
-    assert privacy_compatible(Family("far apart", None, packing=packing)).outcome is Outcome.UNDECIDED
+    assert privacy_compatible(Answers("far apart", None, packing=packing)).outcome is Outcome.UNDECIDED
 
 
 def test_bad_families() -> None:
@@ -166,4 +166,4 @@ def test_bad_families() -> None:
         privacy_compatible(interval(), scales=[])
     with pytest.raises(InvalidInput, match="family"):
         privacy_compatible(3)  # type: ignore[arg-type]
-    assert repr(interval()) == "Family(interval [0, 1])"
+    assert repr(interval()) == "Answers(interval [0, 1])"

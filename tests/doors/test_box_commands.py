@@ -192,7 +192,7 @@ def test_what_has_no_time_or_is_interrupted_is_proved_all_the_same(
     assert short.exit_code == 0 and json.loads(short.stdout)["ended"] == "time limit"
     assert "the time is up; this is the best mechanism so far" in short.stderr
     assert sfumato("verify", "way.sfm").exit_code == 0
-    best, signals = designs.best_of, iter([signal.SIGINT])
+    best, signals = designs.best_for, iter([signal.SIGINT])
 
     def interrupting(*terms: Any, progress: Any, **more: Any) -> Any:
         def tell(state: Any) -> None:
@@ -202,7 +202,7 @@ def test_what_has_no_time_or_is_interrupted_is_proved_all_the_same(
 
         return best(*terms, progress=tell, **more)
 
-    monkeypatch.setattr(designs, "best_of", interrupting)
+    monkeypatch.setattr(designs, "best_for", interrupting)
     ended = sfumato("design", "way.toml", "--tolerance", "0.0001", "--overwrite", "--json")
     assert ended.exit_code == 0, ended.output
     assert json.loads(ended.stdout)["ended"] == "interrupted"

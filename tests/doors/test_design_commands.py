@@ -471,8 +471,8 @@ def test_the_line_stands_before_the_spec_is_read(
         said.append(first)
         yield said.append
 
-    original = designs.setup
-    monkeypatch.setattr(designs, "setup", lambda spec: said.append("laid out") or original(spec))
+    original = designs.as_question
+    monkeypatch.setattr(designs, "as_question", lambda spec: said.append("laid out") or original(spec))
     monkeypatch.setattr(designs, "line", listening)
     monkeypatch.setattr(points, "line", listening)
     assert sfumato(command[0], "town.toml", *command[1:]).exit_code == 0

@@ -201,7 +201,7 @@ def test_a_file_that_is_there_stays(folder: Path) -> None:
 
 
 def test_a_second_interrupt_stops_at_once_wherever_the_search_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    best, heard = choice.design, []
+    best, heard = choice.best_for, []
 
     def interrupting(*terms: Any, progress: Any, **more: Any) -> Any:
         def tell(state: Any) -> None:
@@ -215,7 +215,7 @@ def test_a_second_interrupt_stops_at_once_wherever_the_search_is(folder: Path, m
 
         return best(*terms, progress=tell, **more)
 
-    monkeypatch.setattr(choice, "design", interrupting)
+    monkeypatch.setattr(choice, "best_for", interrupting)
     done = hide("--hide", "1 km", *BOX, "--cell", "1km", "--tolerance", "0.0001")
     assert len(heard) == 2 and done.exit_code != 0, done.output
     assert sorted(file.name for file in folder.iterdir()) == ["trips.csv"]
@@ -224,7 +224,7 @@ def test_a_second_interrupt_stops_at_once_wherever_the_search_is(folder: Path, m
 def test_an_interrupted_search_goes_on_with_what_it_has_and_an_interrupted_release_leaves_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    best, signals = choice.design, iter([signal.SIGINT])
+    best, signals = choice.best_for, iter([signal.SIGINT])
 
     def interrupting(*terms: Any, progress: Any, **more: Any) -> Any:
         def tell(state: Any) -> None:
@@ -234,7 +234,7 @@ def test_an_interrupted_search_goes_on_with_what_it_has_and_an_interrupted_relea
 
         return best(*terms, progress=tell, **more)
 
-    monkeypatch.setattr(choice, "design", interrupting)
+    monkeypatch.setattr(choice, "best_for", interrupting)
     done = hide("--hide", "1 km", *BOX, "--cell", "1km", "--tolerance", "0.0001")
     assert done.exit_code == 0 and "in time" in done.stdout, done.output
     assert sfumato("verify", "hidden.sfm").exit_code == 0

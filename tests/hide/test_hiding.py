@@ -26,8 +26,8 @@ from sfumato.hide.choice import Chosen
 from sfumato.hide.hiding import question_of
 from sfumato.hide.sources import Source
 from sfumato.hide.wish import TIME_LIMIT, TOLERANCE, Wish
+from sfumato.specs.families import as_question
 from sfumato.specs.schema import SolveSpec
-from sfumato.specs.setup import setup
 from sfumato.specs.spec import read_spec
 
 
@@ -333,7 +333,7 @@ def test_it_is_said_what_points_lose_beside_the_least_noise_and_silence(hidden: 
 def test_a_spec_without_effort_has_that_of_a_wish(hidden: Any) -> None:
     """Without a table [solve] the tolerance and the time limit of ``hide`` are meant, not those of a design."""
     plain = hidden.spec.model_copy(update={"solve": SolveSpec()})
-    question = hiding._with_effort(setup(plain), plain)
+    question = hiding._with_effort(as_question(plain), plain)
     assert (question.tolerance, question.time_limit) == (TOLERANCE, TIME_LIMIT)
-    question = hiding._with_effort(setup(hidden.spec), hidden.spec)
+    question = hiding._with_effort(as_question(hidden.spec), hidden.spec)
     assert question.tolerance == float(hidden.spec.solve.tolerance)

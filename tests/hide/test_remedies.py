@@ -21,21 +21,20 @@ from sfumato.hide.hiding import question_of
 from sfumato.hide.sources import Source
 from sfumato.hide.wish import Wish
 from sfumato.lp.cone import general
-from sfumato.specs.setup import BoxSetup, setup
+from sfumato.specs.families import as_question
+from sfumato.specs.question import Question
 from sfumato.watch import Watch
 
 PLANE = pa.table({"x": [1.0, 2.0], "y": [1.0, 3.0]})
 SIZES = re.compile(r"a table fits a box of ([\d.]+) × ([\d.]+) k?m")
 
 
-def asked(data: Any = PLANE, **wishes: Any) -> BoxSetup:
+def asked(data: Any = PLANE, **wishes: Any) -> Question:
     plane = {"unit": "km"} if data is PLANE else {}
-    found = setup(question_of(Wish(**({"hide": "1 km"} | plane | wishes)), Source(data)).spec)
-    assert isinstance(found, BoxSetup)
-    return found
+    return as_question(question_of(Wish(**({"hide": "1 km"} | plane | wishes)), Source(data)).spec)
 
 
-def uneven(question: BoxSetup, times: float = 3.0) -> Any:
+def uneven(question: Question, times: float = 3.0) -> Any:
     """Counts with so many times the mean in one cell, which no symmetry maps to itself."""
     cells = question.space.shape
     counts = np.full(cells, 1.0)

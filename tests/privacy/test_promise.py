@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.errors import InvalidEpsilon
 from sfumato.numbers import as_written, log_bounds
 from sfumato.privacy.promise import EpsilonOrAlpha, promise, rate, rate_bounds
-from sfumato.specs.setup import setup
+from sfumato.specs.families import as_question
 from sfumato.specs.spec import spec_from_values
 
 EXACT = {
@@ -90,7 +90,7 @@ def test_sizes_do_not_matter_to_reading(value: str) -> None:
 def test_specs_read_them_too() -> None:
     def promised(epsilon: Any) -> sf.PrivacyType:
         told = {"space": {"kind": "line", "n": 3, "unit": "km"}, "privacy": {"epsilon": epsilon, "per": "km"}}
-        privacy = setup(spec_from_values(told)).privacy
+        privacy = as_question(spec_from_values(told)).privacy
         assert privacy is not None
         return privacy
 

@@ -11,7 +11,8 @@ import pytest
 import sfumato as sf
 from sfumato.errors import SfumatoError
 from sfumato.spaces.earth import earth_box, to_box
-from sfumato.specs.setup import BoxSetup, setup
+from sfumato.specs.families import as_question
+from sfumato.specs.question import Question
 from sfumato.specs.spec import spec_from_text, spec_from_values, to_toml
 from sfumato.specs.words import meaning, promised, stake
 
@@ -19,15 +20,13 @@ TOWN: dict[str, Any] = {"kind": "box", "sides": [2, "1.5 km"], "step": "500 m", 
 CITY: dict[str, Any] = {"kind": "earth_box", "south": "40.70 N", "west": -74.02, "sides": [2, 2], "step": "1 km"}
 
 
-def asked(space: dict[str, Any], folder: Path | str = ".", **tables: Any) -> BoxSetup:
-    made = setup(spec_from_values({"space": space, **tables}, folder))
-    assert isinstance(made, BoxSetup)
-    return made
+def asked(space: dict[str, Any], folder: Path | str = ".", **tables: Any) -> Question:
+    return as_question(spec_from_values({"space": space, **tables}, folder))
 
 
 def refusal(space: dict[str, Any], folder: Path | str = ".", **tables: Any) -> str:
     with pytest.raises(SfumatoError) as error:
-        setup(spec_from_values({"space": space, **tables}, folder))
+        as_question(spec_from_values({"space": space, **tables}, folder))
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -63,7 +62,7 @@ def test_the_distance_at_which_odds_double() -> None:
     privacy = asked(TOWN, privacy={"double_at": "500 m"}).privacy
     assert privacy is not None and privacy.alpha == Fraction(1, 4)
     grid = {"space": {"kind": "grid", "shape": [2, 2], "unit": "km"}, "privacy": {"double_at": 2}}
-    found = setup(spec_from_values(grid)).privacy
+    found = as_question(spec_from_values(grid)).privacy
     assert found is not None and found.rate == pytest.approx(0.5 * 0.6931471805599453)
     assert "[privacy]: double_at must be positive" in refusal(TOWN, privacy={"double_at": 0})
     assert "give either epsilon or alpha" in refusal(TOWN, privacy={"double_at": 1, "epsilon": 1})

@@ -11,10 +11,10 @@ import pytest
 from shapely.geometry import box
 
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.specs.setup import setup
+from sfumato.specs.families import as_question
 from sfumato.specs.spec import spec_from_text, to_toml
 from sfumato.specs.words import promised
-from sfumato.studio.requests import question
+from sfumato.studio.requests import checked_spec
 
 CELL = h3.latlng_to_cell(48.85, 2.34, 8)
 
@@ -35,26 +35,26 @@ def folder(tmp_path: Path) -> Path:
 
 def test_areas_and_the_people_in_them(folder: Path) -> None:
     text = "[space]\nkind = 'areas'\nfile = 'tracts.geojson'\nlabel = 'tract'\n[privacy]\nepsilon = 1\nper = 'km'\n"
-    made = setup(spec_from_text(text + "[prior]\ncounts = 'people'", folder))
+    made = as_question(spec_from_text(text + "[prior]\ncounts = 'people'", folder))
     assert made.space.labels == ("w", "e")
     assert made.prior.weights.tolist() == [Fraction(1, 4), Fraction(3, 4)]
     assert made.privacy is not None
     assert promised(made.privacy).endswith("secrets are areas with outlines, and the promise is about these")
     with pytest.raises(InvalidInput, match="area 2: 'half' is missing"):
-        setup(spec_from_text(text + "[prior]\ncounts = 'half'", folder))
+        as_question(spec_from_text(text + "[prior]\ncounts = 'half'", folder))
     with pytest.raises(InvalidInput, match="no column 'peple'"):
-        setup(spec_from_text(text + "[prior]\ncounts = 'peple'", folder))
+        as_question(spec_from_text(text + "[prior]\ncounts = 'peple'", folder))
     with pytest.raises(InvalidInput, match=r"\[space\]: .*nowhere.geojson"):
-        setup(spec_from_text("[space]\nkind = 'areas'\nfile = 'nowhere.geojson'", folder))
+        as_question(spec_from_text("[space]\nkind = 'areas'\nfile = 'nowhere.geojson'", folder))
 
 
 def test_cells_of_a_column_and_of_outlines(folder: Path) -> None:
     listed = "[space]\nkind = 'h3_cells'\nfile = 'cells.csv'\ncolumn = 'cell'\n[prior]\ncounts = 'people'"
-    made = setup(spec_from_text(listed, folder))
+    made = as_question(spec_from_text(listed, folder))
     assert len(made.space) == 7 and made.prior.weights.tolist() == [Fraction(1, 7)] * 7
-    drawn = setup(spec_from_text("[space]\nkind = 'h3_cells'\nfile = 'tracts.geojson'\nresolution = 8", folder))
+    drawn = as_question(spec_from_text("[space]\nkind = 'h3_cells'\nfile = 'tracts.geojson'\nresolution = 8", folder))
     assert len(drawn.space) > 3 and drawn.space.unit == "km"
-    steps = setup(
+    steps = as_question(
         spec_from_text("[space]\nkind = 'h3_cells'\nfile = 'cells.csv'\ncolumn = 'cell'\ndistance = 'grid'", folder)
     )
     assert steps.space.distances.floats.max() == 2
@@ -65,30 +65,30 @@ def test_roads_and_their_crossings(folder: Path) -> None:
         "[space]\nkind = 'roads'\nfile = 'roads.csv'\nlength = 'metres'\nways = 'both'\n"
         "crossings = {file = 'nodes.csv', label = 'id'}\n"
     )
-    made = setup(spec_from_text(text, folder))
+    made = as_question(spec_from_text(text, folder))
     assert made.space.labels == ("1", "2", "3") and made.space.distance("2", "3") == 50
     assert made.space.coordinates is not None and made.space.coordinates[0].tolist() == [12.49, 41.9]
     assert made.space.distances.exact() is not None  # 100.5 is what is written
     with pytest.raises(InvalidInput, match="is one-way"):
-        setup(spec_from_text(text.replace("ways = 'both'\n", ""), folder))
+        as_question(spec_from_text(text.replace("ways = 'both'\n", ""), folder))
     with pytest.raises(InvalidInput, match=r"the rows of roads\.csv are no secrets"):
-        setup(spec_from_text(text + "[prior]\ncounts = 'metres'", folder))
+        as_question(spec_from_text(text + "[prior]\ncounts = 'metres'", folder))
     with pytest.raises(InvalidInput, match="no column 'one_way'"):
-        setup(spec_from_text(text + "oneway = 'one_way'\n", folder))
+        as_question(spec_from_text(text + "oneway = 'one_way'\n", folder))
 
 
 def test_a_stretched_network(folder: Path) -> None:
     plain = "{kind = 'roads', file = 'roads.csv', length = 'metres', ways = 'both'}"
     text = f"[space]\nkind = 'elastic'\nof = {plain}\nweights = 'calm'\nfile = 'calm.csv'\nlabel = 'id'\n"
     spec = spec_from_text(text, folder)
-    assert setup(spec).space.distance("2", "3") == 50 * 2.5
+    assert as_question(spec).space.distance("2", "3") == 50 * 2.5
     assert spec_from_text(to_toml(spec)) == spec
     by_label = f"[space]\nkind = 'elastic'\nof = {plain}\nweights = {{1 = 1, 2 = 2, 3 = 3}}\n"
-    assert setup(spec_from_text(by_label, folder)).space.distance("2", "3") == 50 * 2.5
+    assert as_question(spec_from_text(by_label, folder)).space.distance("2", "3") == 50 * 2.5
     with pytest.raises(InvalidInput, match="say of which file"):
-        setup(spec_from_text("[space]\nkind = 'elastic'\nof = {kind = 'line', n = 3}\nweights = 'calm'"))
+        as_question(spec_from_text("[space]\nkind = 'elastic'\nof = {kind = 'line', n = 3}\nweights = 'calm'"))
     with pytest.raises(InvalidInput, match="weights are positive"):
-        setup(spec_from_text("[space]\nkind = 'elastic'\nof = {kind = 'line', n = 2}\nweights = [1, 0]"))
+        as_question(spec_from_text("[space]\nkind = 'elastic'\nof = {kind = 'line', n = 2}\nweights = [1, 0]"))
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_a_stretched_network(folder: Path) -> None:
 )
 def test_what_is_refused_in_one_line(keys: str, words: str) -> None:
     with pytest.raises(InvalidInput, match=words) as caught:
-        setup(spec_from_text(f"[space]\n{keys}\n"))
+        as_question(spec_from_text(f"[space]\n{keys}\n"))
     assert "\n" not in str(caught.value)
 
 
 def test_the_studio_refuses_what_it_cannot_draw_yet() -> None:
     with pytest.raises(NotSupported, match="a space of kind 'h3_cells' in the studio"):
-        question({"space": {"kind": "h3_cells", "cells": [CELL]}}, "design")
+        checked_spec({"space": {"kind": "h3_cells", "cells": [CELL]}}, "design")
     with pytest.raises(NotSupported, match="files in a state of the studio"):
-        question({"space": {"kind": "areas", "file": "/etc/passwd"}}, "design")
+        checked_spec({"space": {"kind": "areas", "file": "/etc/passwd"}}, "design")

@@ -20,7 +20,8 @@ from sfumato.spaces import SPACES
 from sfumato.specs import schema
 from sfumato.specs.boxes import BOXES
 from sfumato.specs.complaints import _NEEDS_PYTHON
-from sfumato.specs.setup import BUILDERS, setup
+from sfumato.specs.families import as_question
+from sfumato.specs.lists import BUILDERS
 from sfumato.specs.spec import read_spec, spec_from_text, spec_from_values, to_toml, write_spec
 from sfumato.specs.toml import toml
 from sfumato.specs.words import amount, stake
@@ -67,7 +68,7 @@ def test_every_space_and_loss_is_in_the_schema_or_needs_python() -> None:
 
 
 def test_numbers_are_what_is_written() -> None:
-    made = setup(spec_from_text(EVERYTHING))
+    made = as_question(spec_from_text(EVERYTHING))
     assert made.privacy is not None
     assert made.privacy.epsilon == Fraction(7, 10)
     assert made.space.distance((0, 0), (1, 2)) == 1.5
@@ -78,12 +79,12 @@ def test_numbers_are_what_is_written() -> None:
     assert made.objective.priors[1].weights.tolist()[0] == Fraction(1, 10)
     assert [limit.level for limit in made.objective.limits] == [Fraction(9, 10), Fraction(19, 20)]
     assert (made.tolerance, made.time_limit, made.solver) == (0.001, 60.0, "interior")
-    logarithm = setup(spec_from_text(LINE + "[privacy]\nepsilon = 'ln 3'"))
+    logarithm = as_question(spec_from_text(LINE + "[privacy]\nepsilon = 'ln 3'"))
     assert logarithm.privacy is not None and logarithm.privacy.alpha == Fraction(1, 3)
 
 
 def test_what_is_left_out_is_uniform_and_distance() -> None:
-    made = setup(spec_from_text(LINE))
+    made = as_question(spec_from_text(LINE))
     assert made.privacy is None
     assert made.prior.weights.tolist() == [Fraction(1, 3)] * 3
     assert made.loss.name == "distance"
@@ -124,7 +125,7 @@ OWN_UNITS = {"geo": "km", "h3_cells": "km", "square_cells": "km", "elastic": ""}
 def test_every_kind_of_space(kind: str) -> None:
     keys, expected = SPACES_AS_TEXT[kind]
     spec = spec_from_text(f"[space]\nkind = '{kind}'\n{keys}\n" + ("" if kind in OWN_UNITS else "unit = 'step'\n"))
-    space = setup(spec_from_text(to_toml(spec) + "[loss]\nkind = 'bin'")).space
+    space = as_question(spec_from_text(to_toml(spec) + "[loss]\nkind = 'bin'")).space
     assert space.labels == expected.labels
     assert (space.distances.floats == expected.distances.floats).all()
     assert space.distances.form is expected.distances.form
@@ -134,7 +135,7 @@ def test_every_kind_of_space(kind: str) -> None:
 
 def test_names_for_a_line_and_the_unit_of_the_promise() -> None:
     text = "[space]\nkind = 'line'\nlabels = ['no', 'perhaps', 'yes']\n[privacy]\nalpha = 0.5\nper = 'answer'"
-    made = setup(spec_from_text(text))
+    made = as_question(spec_from_text(text))
     assert made.space.distance("no", "yes") == 2.0
     assert made.space.unit == "answer"
     assert made.privacy is not None and made.privacy.space is made.space
@@ -157,7 +158,7 @@ def test_files_are_found_beside_the_spec(folder: Path) -> None:
         "[space]\nkind = 'geo'\nfile = 'cities.csv'\nlabel = 'name'\n[prior]\ncounts = 'people'\n"
         "[loss]\noutputs = {file = 'cities.csv', column = 'name'}"
     )
-    made = setup(read_spec(folder / "places.toml"))
+    made = as_question(read_spec(folder / "places.toml"))
     assert made.space.labels == ("Paris", "Lyon", "Lille") == made.outputs
     assert made.prior.weights.tolist() == [Fraction(3, 5), Fraction(3, 10), Fraction(1, 10)]
     assert made.space.distance("Paris", "Lyon") == pytest.approx(391.5, abs=1)
@@ -166,16 +167,16 @@ def test_files_are_found_beside_the_spec(folder: Path) -> None:
         "[prior]\ncounts = 'people'\nfile = 'people.csv'\nlabel = 'node'",
         folder,
     )
-    made = setup(roads)
+    made = as_question(roads)
     assert (made.space.labels, made.space.distance("a", "c")) == (("a", "b", "c"), 1.0)
     assert made.prior.weights.tolist() == [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
     points = "[space]\nkind = 'points'\nfile = 'cities.csv'\ncolumns = ['lon', 'lat']"
-    assert setup(spec_from_text(points, folder)).space.labels == (0, 1, 2)
+    assert as_question(spec_from_text(points, folder)).space.labels == (0, 1, 2)
 
 
 def test_tables_are_sorted_by_their_names(folder: Path) -> None:
     (folder / "square.csv").write_text("x,b,a\na,2,0\nb,0,2\n")
-    made = setup(
+    made = as_question(
         spec_from_text(
             "[space]\nkind = 'matrix'\nfile = 'square.csv'\n[loss]\nkind = 'matrix'\nfile = 'loss.csv'", folder
         )
@@ -189,7 +190,7 @@ def test_tables_are_sorted_by_their_names(folder: Path) -> None:
 
 def refusal(text: str, folder: Path | str = ".") -> str:
     with pytest.raises(InvalidInput) as caught:
-        setup(spec_from_text(text, folder, "my.toml"))
+        as_question(spec_from_text(text, folder, "my.toml"))
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith("my.toml: ")
@@ -287,7 +288,7 @@ def test_the_spec_of_the_guide(tmp_path: Path) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "specs.md").read_text()
     (tmp_path / "town.toml").write_text(page.split("```toml")[1].split("```")[0])
     (tmp_path / "cells.csv").write_text("residents\n" + "1\n" * 64)
-    made = setup(read_spec(tmp_path / "town.toml"))
+    made = as_question(read_spec(tmp_path / "town.toml"))
     assert repr(made.privacy) == "PrivacyType(grid(8, 8, euclidean), epsilon=2 per km)"
     for kind in (*BUILDERS, *BOXES):
         assert f"`{kind}`" in page
@@ -344,11 +345,11 @@ def test_the_default_loss_of_a_query_is_the_error_of_its_answer(kind: str) -> No
     keys, first, last, error, people = QUERIES[kind]
     space = {"kind": kind, **keys, "unit": "people"}
     for told in ({"space": space}, {"space": space, "loss": {"outputs": [first, last]}}):
-        made = setup(spec_from_values(told))
+        made = as_question(spec_from_values(told))
         assert made.loss.name == "absolute" and made.loss.at(first, last) == error
         assert stake(made) == "expected absolute error of the answer"
         assert amount(Fraction(2), made) == "2"  # not people
-    other = setup(spec_from_values({"space": space, "loss": {"kind": "distance"}}))
+    other = as_question(spec_from_values({"space": space, "loss": {"kind": "distance"}}))
     assert other.loss.at(first, last) == people and amount(Fraction(2), other) == "2 people"
     assert stake(other).endswith("in people who must change")
 
@@ -357,5 +358,5 @@ def test_a_loss_that_was_not_said_is_not_written() -> None:
     told = {"space": {"kind": "line", "n": 3}, "loss": {"outputs": [0, 2]}}
     spec = spec_from_values(told)
     assert "kind" not in to_toml(spec).split("[loss]")[1] and spec_from_text(to_toml(spec)) == spec
-    assert setup(spec).loss.name == "distance"
-    assert setup(spec_from_values({**told, "loss": {"kind": "default"}})).loss.name == "distance"
+    assert as_question(spec).loss.name == "distance"
+    assert as_question(spec_from_values({**told, "loss": {"kind": "default"}})).loss.name == "distance"

@@ -18,11 +18,11 @@ from fastapi.testclient import TestClient
 
 import sfumato as sf
 from sfumato.certify.bundle import kernel_file
-from sfumato.specs.setup import setup
+from sfumato.specs.families import as_question
 from sfumato.specs.spec import spec_from_text
 from sfumato.studio import tasks
 from sfumato.studio.api import KeptDesigns
-from sfumato.studio.requests import TASKS, SpecRequest, key_of, question
+from sfumato.studio.requests import TASKS, SpecRequest, checked_spec, key_of
 from sfumato.studio.tasks import do
 from studio_client import PORT, START, STATIC, Studio
 
@@ -296,8 +296,8 @@ def test_the_spec_reproduces_the_design(studio: Studio) -> None:
     told = tomllib.loads(found["text"])
     assert told["space"] == {"kind": "grid", "shape": [8, 8], "step": 0.5, "unit": "km"}
     assert (
-        setup(spec_from_text(found["text"])).prior.weights.tolist()
-        == setup(question(START["spec"], "design")).prior.weights.tolist()
+        as_question(spec_from_text(found["text"])).prior.weights.tolist()
+        == as_question(checked_spec(START["spec"], "design")).prior.weights.tolist()
     )
 
 

@@ -36,7 +36,7 @@ from sfumato.report.audit_matrix import channel_on, read_matrix, read_square
 from sfumato.report.audit_rounding import Margins
 from sfumato.report.page_facts import named_loss
 from sfumato.spaces import FiniteSpace, discrete
-from sfumato.specs.setup import setup
+from sfumato.specs.families import as_question
 from sfumato.specs.spec import read_spec
 from sfumato.specs.words import per, promised
 
@@ -141,7 +141,7 @@ def _repaired(result: Audit, place: Path, overwrite: bool) -> tuple[dict[str, An
 def _from_options(space: str | None, spec: Path | None, distances: Path | None) -> _Terms:
     """Space, promise, prior and loss as far as they do not depend on the matrix."""
     if spec is not None:
-        question = listed_secrets(setup(read_spec(spec)), spec, "audit")
+        question = listed_secrets(as_question(read_spec(spec)), spec, "audit")
         if question.under:
             raise NotSupported(f"{spec}: delta with `sfumato audit`", ["epsilon or alpha without delta"])
         return _Terms(question.space, question.privacy, question.prior, question.loss)

@@ -39,7 +39,8 @@ from sfumato.spaces.box import Box
 from sfumato.spaces.box import box as plain_box
 from sfumato.spaces.earth import cell_counts, ground_stretch, on_the_earth
 from sfumato.specs.cities import City, cities_around, city_of
-from sfumato.specs.setup import BoxSetup, setup
+from sfumato.specs.families import as_question
+from sfumato.specs.question import Question
 
 CENTRE, COUNTRY, WITHIN_KM = "Paris", "FR", 50
 HIDDEN = "1 km"
@@ -136,8 +137,7 @@ class PointsStory(Story):
     def _page(self, hidden: Hidden, places: Floats, distance: str) -> Iterator[str]:
         """The page: both maps, what snapping would have broken, and the report of the mechanism."""
         self.say("comparing with points that are snapped to cells")
-        question = setup(hidden.spec)
-        assert isinstance(question, BoxSetup)
+        question = as_question(hidden.spec)
         counts = snapped_pairs(question, places)
         self.record["snapped"] = [{"within_km": c.within, "pairs": c.pairs, "broken": c.broken} for c in counts]
         yield (
@@ -203,7 +203,7 @@ class SnappedPairs:
         return percent(self.broken / max(self.pairs, 1), 2)
 
 
-def snapped_pairs(question: BoxSetup, places: Floats) -> list[SnappedPairs]:
+def snapped_pairs(question: Question, places: Floats) -> list[SnappedPairs]:
     """Random pairs of points against the promise, if each were told by the row of its cell in the best table for cells.
 
     The last entry is about all pairs.

@@ -14,19 +14,18 @@ from sfumato.certify import Mechanism, save
 from sfumato.certify.file import MECHANISM
 from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer, of_option, promise_record, saved
 from sfumato.cli.progress import line, until_asked
-from sfumato.design import Calibration, Design, SharesDesign
+from sfumato.design import Calibration, Design
 from sfumato.design import calibrate as epsilon_for
-from sfumato.design import design as best_of
 from sfumato.design.calibration import as_target, usual_precision
 from sfumato.design.shares import SharesLost, lost_shares
 from sfumato.design.solvers import SOLVERS
-from sfumato.errors import InvalidInput, NotConverged, NotSupported, counted, short
+from sfumato.errors import InvalidInput, NotConverged, NotSupported
 from sfumato.files import place_for
 from sfumato.numbers import at_least, at_most, between, float_above, float_below, told_apart
-from sfumato.report.box_sections import lattice_words
-from sfumato.specs.setup import BoxSetup, Setup, setup
+from sfumato.specs.families import as_question, best_for
+from sfumato.specs.question import Question
 from sfumato.specs.spec import read_spec
-from sfumato.specs.words import amount, meaning, on_events, on_the_ground, per, promised, stake
+from sfumato.specs.words import amount, per, stake
 from sfumato.watch import Watch
 
 _SOLVERS = ", ".join(sorted(SOLVERS))
@@ -36,9 +35,6 @@ TimeLimit = Annotated[
 Tolerance = Annotated[
     float | None, typer.Option(help="Relative gap between loss and bound to be reached (default: 1e-4, on a box 0.03).")
 ]
-
-
-_ANSWERS = 1000  # of a survey that tells what a variance means
 
 
 class _Stopped(Exception):
@@ -63,18 +59,13 @@ def design(
     """
     target = place_for(output or Path(f"{spec.stem}.sfm"), MECHANISM, overwrite=overwrite)
     with until_asked() as ending, line(f"reading {spec}") as say, warnings.catch_warnings():
-        question = read_setup(spec, tolerance=tolerance, time_limit=time_limit, solver=solver)
+        question = read_question(spec, tolerance=tolerance, time_limit=time_limit, solver=solver)
         if question.privacy is None and not question.under:
             raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
         ending.watch = Watch(question.time_limit)
         warnings.simplefilter("ignore", SharesLost)  # which is said below, as everything else is
-        loss = None if question.about_shares else question.loss
-        best = best_of(
-            question.prior, loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
-            time_limit=ending.watch, solver=question.solver, objective=question.objective, under=question.under,
-            progress=ending.progress(say),
-        )  # fmt: skip
-    if isinstance(question, BoxSetup) and question.note:
+        best = best_for(question, time_limit=ending.watch, progress=ending.progress(say))
+    if question.note:
         typer.echo(f"sfumato: {question.note}", err=True)
     if isinstance(best.mechanism, Mechanism) and (lost := lost_shares(best.mechanism)):
         typer.echo(f"sfumato: {lost}", err=True)
@@ -84,7 +75,7 @@ def design(
         gap, wanted = told_apart(best.gap, question.tolerance, 2)
         typer.echo(f"sfumato: {_ENDINGS[ended]}; the gap is {gap} instead of {wanted}", err=True)
     record = design_record(best, question) | {"ended": ended, "file": str(target), "sha256": digest}
-    answer(record, [*_summary(best, question), saved(target, digest)], as_json)
+    answer(record, [*question.family.summary(best, question), saved(target, digest)], as_json)
 
 
 def calibrate(
@@ -107,15 +98,15 @@ def calibrate(
     """Find the smallest ε that reaches a loss, or (--keep) the largest that keeps an adversary's expected loss."""
     place = None if output is None else place_for(output, MECHANISM, overwrite=overwrite)
     with line(f"reading {spec}"):
-        question = plain(read_setup(spec, time_limit=time_limit), spec, "calibrate")
+        question = plain(read_question(spec, time_limit=time_limit), spec, "calibrate")
         aim = of_option("--target", as_target, target, question.loss, question.space)
     result, interrupted = _epsilon_for(question, aim, keep, precision)
     if result is None:
         typer.echo("sfumato: stopped before ε was found", err=True)
         raise typer.Exit(130)
     if result.high - result.low > Fraction(precision or usual_precision(question.space)) * result.high:
-        why = "interrupted" if interrupted else "the time is up" if result.design.stopped else "nothing finer fits"
-        why = why if isinstance(question, BoxSetup) else "the time is up"
+        why = "the time is up" if result.design.stopped else question.family.unfinished
+        why = "interrupted" if interrupted and question.family.keeps else why
         typer.echo(f"sfumato: {why}; what is shown of ε is proved, and less precise than was asked for", err=True)
     record: dict[str, Any] = {name: float(getattr(result, name)) for name in ("epsilon", "low", "high")}
     record |= {"target": float(aim), "goal": "keep" if keep else "reach", **design_record(result.design, question)}
@@ -127,41 +118,41 @@ def calibrate(
 
 
 def _epsilon_for(
-    question: Setup, aim: Fraction, keep: bool, precision: float | None
+    question: Question, aim: Fraction, keep: bool, precision: float | None
 ) -> tuple[Calibration | None, bool]:
     """The calibration, None if it was stopped before anything was proved; and whether Ctrl-C has ended it.
 
-    On a box Ctrl-C keeps the best that is proved; elsewhere there is nothing to keep before both ends are found.
+    Where a family keeps the best that is proved, so does Ctrl-C; elsewhere there is nothing before both ends are found.
     """
-    on_box = isinstance(question, BoxSetup)
-    keeping = "the ε that is proved, if there is one" if on_box else "nothing: no ε is proved yet"
+    keeps = question.family.keeps
+    keeping = "the ε that is proved, if there is one" if keeps else "nothing: no ε is proved yet"
     with until_asked(keeping) as ending, line() as say:
-        ending.watch = Watch(question.time_limit) if on_box else None
+        ending.watch = Watch(question.time_limit) if keeps else None
         try:
             result = epsilon_for(
                 question.prior, question.loss_on_outputs, question.space, target=aim, goal="keep" if keep else "reach",
-                outputs=question.outputs if on_box else None, precision=precision,
+                outputs=question.outputs if keeps else None, precision=precision,
                 time_limit=ending.watch or question.time_limit,
-                progress=ending.progress(say, "looking for ε  ", KeyboardInterrupt if on_box else _Stopped),
+                progress=ending.progress(say, "looking for ε  ", KeyboardInterrupt if keeps else _Stopped),
             )  # fmt: skip
         except (_Stopped, NotConverged):
             if not ending.asked:
                 raise
             return None, True
-    if isinstance(question, BoxSetup) and question.note:
+    if question.note:
         typer.echo(f"sfumato: {question.note}", err=True)
     return result, ending.asked
 
 
-def read_setup(spec: Path, **options: Any) -> Setup:
+def read_question(spec: Path, **options: Any) -> Question:
     """What the spec stands for; of its tolerance, time limit and solver, those that options name instead."""
     said = {name: value for name, value in options.items() if value not in (None, "")}
-    return replace(setup(read_spec(spec)), **said)
+    return replace(as_question(read_spec(spec)), **said)
 
 
-def listed_secrets(question: Setup, spec: Path, command: str) -> Setup:
+def listed_secrets(question: Question, spec: Path, command: str) -> Question:
     """The setup, if its secrets are a list and not all points of a box."""
-    if isinstance(question, BoxSetup):
+    if not question.family.listed:
         raise NotSupported(
             f"{spec}: a box of coordinates with `sfumato {command}`",
             ["`sfumato design`, `calibrate`, `curve`", "space kind = 'grid', whose secrets are the centres of cells"],
@@ -169,7 +160,7 @@ def listed_secrets(question: Setup, spec: Path, command: str) -> Setup:
     return question
 
 
-def plain(question: Setup, spec: Path, command: str) -> Setup:
+def plain(question: Question, spec: Path, command: str) -> Question:
     """The setup, if it asks for an expected loss under a promise about ratios, as these commands do."""
     if question.under:
         raise NotSupported(f"{spec}: delta with `sfumato {command}`", ["epsilon or alpha without delta"])
@@ -186,101 +177,32 @@ _ENDINGS = {
 }
 
 
-def _ended(best: Design, question: Setup, interrupted: bool) -> str:
+def _ended(best: Design, question: Question, interrupted: bool) -> str:
     if best.gap <= question.tolerance:
         return "reached"
     if interrupted:
         return "interrupted"
     if best.stopped:
         return "interrupted" if question.time_limit is None else "time limit"
-    return "finest" if isinstance(question, BoxSetup) else "stalled"
+    return question.family.stuck
 
 
-def design_record(best: Design, question: Setup) -> dict[str, Any]:
+def design_record(best: Design, question: Question) -> dict[str, Any]:
     """A design for a program to read."""
     mechanism: Any = best.mechanism
-    promise = promise_record(mechanism.privacy)
-    what: dict[str, Any] = {"loss_name": question.loss.name}
-    if isinstance(question, BoxSetup):  # the promise is about all points, loss and bound are on the map of the box
-        about = {"about": "coordinates", "rate": str(mechanism.rate), "cells": len(question.space),
-                 "lattice": list(mechanism.rounding.shape)}  # fmt: skip
-    else:
-        about = {"secrets": len(question.space), "second": best.second}
-        if mechanism.events:
-            promise = {"events": question.under[0].name, "pairs": str(mechanism.proof.events)}
-    if isinstance(best, SharesDesign) and best.workload is not None:
-        what = {"workload": best.workload.name, "proved": best.proved}
     return {
-        "promise": promise, "unit": question.space.unit, "space": question.space.name, **about,
-        "outputs": len(mechanism.outputs), "objective": question.objective.criterion, **what,
+        "promise": promise_record(mechanism.privacy), "unit": question.space.unit, "space": question.space.name,
+        "outputs": len(mechanism.outputs), "objective": question.objective.criterion,
+        **question.family.record(best, question),
         "loss": float_above(best.loss), "bound": float_below(best.bound), "gap": best.gap, "loss_exact": str(best.loss),
         "bound_exact": str(best.bound), "method": best.method, "iterations": best.iterations,
         "seconds": {name: round(value, 4) for name, value in best.seconds.items()},
     }  # fmt: skip
 
 
-def _box_summary(best: Design, question: BoxSetup) -> list[str]:
-    """A design for coordinates, for people to read."""
-    mechanism: Any = best.mechanism
-    home, tries = question.space, [counted(best.iterations, "iteration")] if best.iterations else []
-    about = "all points of the box; points outside count as the nearest of it"
-    if home.frame is not None:
-        about = f"all places of the box, and up to {short(home.frame.margin)} {home.unit} outside, moved into it"
-    return [
-        f"promise  {promised(mechanism.privacy)}",
-        f"about    {about}",
-        f"loss     {amount(best.loss, question, at_most)}{meaning(question)}{on_the_ground(best.loss, home)}",
-        f"bound    {amount(best.bound, question, at_least)}: no mechanism with this promise loses less, with whatever "
-        "outputs",
-        f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
-        f"method   {', '.join([best.method, *tries])}, {best.seconds['total']:.2f} s",
-        f"lattice  {lattice_words(mechanism)}",
-        f"outputs  {counted(len(mechanism.outputs), 'point')}; the prior is constant on {counted(len(home), 'cell')}",
-    ]
-
-
-def _summary(best: Design, question: Setup) -> list[str]:
-    """A design for people to read."""
-    if isinstance(question, BoxSetup):
-        return _box_summary(best, question)
-    method = f"{best.method}, {counted(best.iterations, 'iteration')}" if best.iterations else best.method
-    if isinstance(best, SharesDesign):
-        return _shares_summary(best, question, method)
-    actions = counted(len(question.loss_on_outputs.actions), "action")
-    ties = [] if best.second is None else [f"ties     broken by {question.objective.then}, which is {best.second:.6g}"]
-    mechanism = best.mechanism
-    return [
-        f"promise  {on_events(mechanism, question) if mechanism.events else promised(mechanism.privacy)}",
-        f"loss     {amount(best.loss, question, at_most)}{meaning(question)}",
-        f"bound    {amount(best.bound, question, at_least)}: no mechanism with this promise loses less",
-        f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
-        *ties,
-        f"method   {method}, {best.seconds['total']:.2f} s",
-        f"outputs  {len(mechanism.outputs)} of {actions}, for {counted(len(question.space), 'secret')}",
-    ]
-
-
-def _shares_summary(best: SharesDesign, question: Setup, method: str) -> list[str]:
-    """A design for estimates, for people to read."""
-    rows = len(best.workload.rows) if best.workload is not None else 1
-    error = (float(best.loss) / rows / _ANSWERS) ** 0.5
-    why = "" if best.proved else "; by a relaxation, in floats with a margin, so that the file carries no claim"
-    return [
-        f"promise  {promised(best.mechanism.privacy)}",
-        f"variance {amount(best.loss, question, at_most)}{meaning(question)}",
-        f"         {_ANSWERS} answers give a standard error of {error:.3g}, in the root mean square of {rows}",
-        f"bound    {amount(best.bound, question, at_least)} / N: no mechanism with this promise has less{why}",
-        f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
-        f"method   {method}, {best.seconds['total']:.2f} s",
-        f"outputs  {len(best.mechanism.outputs)}, for {counted(len(question.space), 'secret')}",
-    ]
-
-
-def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Setup) -> list[str]:
+def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Question) -> list[str]:
     low, high = between(result.low, result.high)
-    unit, wanted = per(question.space), amount(aim, question)
-    if isinstance(question, BoxSetup) and question.space.frame is not None:
-        wanted += " on the ground"
+    unit, wanted = per(question.space), f"{amount(aim, question)}{question.family.aimed(question)}"
     if keep:
         answer = [
             f"epsilon  {low}{unit} keeps it: whatever the mechanism, an adversary's loss is above {wanted}",
@@ -295,8 +217,4 @@ def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Setup)
         ]
     best = result.design
     design = f"design   loss {amount(best.loss, question, at_most)}, bound {amount(best.bound, question, at_least)}"
-    if isinstance(question, BoxSetup):
-        about = [f"{design}, {best.method}", "about    all points of the box, and mechanisms with whatever outputs"]
-    else:
-        about = [f"{design} at the first of the two"]
-    return [*answer, f"loss     {stake(question)}", *about]
+    return [*answer, f"loss     {stake(question)}", *question.family.calibrated(best, design)]

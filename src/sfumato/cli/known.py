@@ -10,7 +10,7 @@ import typer
 from sfumato.certify import load, save
 from sfumato.certify.file import MECHANISM
 from sfumato.certify.noise import BoxNoise
-from sfumato.cli.designs import plain, read_setup
+from sfumato.cli.designs import plain, read_question
 from sfumato.cli.options import (
     Alpha,
     AsJson,
@@ -42,7 +42,7 @@ from sfumato.numbers import at_most
 from sfumato.orders import refines
 from sfumato.report.comparison import comparison_figure
 from sfumato.report.figure import drawable, write
-from sfumato.specs.setup import BoxSetup, Setup
+from sfumato.specs.question import Question
 from sfumato.specs.words import amount, meaning, promised, stake
 from sfumato.watch import Watch
 
@@ -121,7 +121,7 @@ def compare_known(
         question = _of_spec(Path(space), said)
         if objective is None:
             aim = question.objective
-        if isinstance(question, BoxSetup):
+        if not question.family.listed:
             if aim.criterion == "shares":
                 raise NotSupported(
                     f"{space}: shares on a box of coordinates, whose secrets are all points",
@@ -171,13 +171,13 @@ def _aim(objective: str | None, workload: str | None) -> Objective:
     return objectives.expected()
 
 
-def _of_spec(spec: Path, beside: dict[str, Any] | None = None) -> Setup:
+def _of_spec(spec: Path, beside: dict[str, Any] | None = None) -> Question:
     """What a spec asks, if it promises an ε; what it says is not said again beside it."""
     for option, value in (beside or {}).items():
         if value is not None:
             raise InvalidInput(f"{option} {value}: {spec} says it; change it there, or name a space such as line:6")
-    question = read_setup(spec)
-    if question.under or not question.about_shares:
+    question = read_question(spec)
+    if question.under or question.family.stakes(question) is not None:
         question = plain(question, spec, "compare-known")
     if question.privacy is None:
         raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
@@ -185,7 +185,7 @@ def _of_spec(spec: Path, beside: dict[str, Any] | None = None) -> Setup:
 
 
 def _compare_on_box(
-    question: BoxSetup, figure: Path | None, optimal: bool, time_limit: float | None, as_json: bool
+    question: Question, figure: Path | None, optimal: bool, time_limit: float | None, as_json: bool
 ) -> None:
     """The comparison for coordinates."""
     if figure is not None:
@@ -237,22 +237,22 @@ def known(
         assert question.privacy is not None
         if say is not None:
             say(f"making {key}")
-        stakes = None if question.about_shares else question.loss_on_outputs
+        stakes = None if question.family.stakes(question) is None else question.loss_on_outputs
         made: Any = known_mechanism(key, question.privacy, prior=question.prior, loss=stakes, remap=remap)
-    if isinstance(question, BoxSetup) and question.note:
+    if not question.family.listed and question.note:
         typer.echo(f"sfumato: {question.note}", err=True)
     digest = save(made, target, overwrite=overwrite)
     lost = made.proof.loss
     record = {
         "mechanism": key, "remapped": remap, "promise": promise_record(made.privacy), "unit": question.space.unit,
-        "about": "coordinates" if isinstance(question, BoxSetup) else "secrets",
+        "about": "coordinates" if not question.family.listed else "secrets",
         "outputs": None if made.outputs is None else len(made.outputs), "loss": None if lost is None else float(lost),
         "file": str(target), "sha256": digest,
     }  # fmt: skip
-    best_for = "" if isinstance(question, BoxSetup) else f"; optimal for: {MECHANISMS[key].optimal}"
+    best_for = "" if not question.family.listed else f"; optimal for: {MECHANISMS[key].optimal}"
     # what is moved into the box comes nearer, which a claim about noise does not count
     most = "at most " if isinstance(made, BoxNoise) else ""
-    after = "" if isinstance(question, BoxSetup) or remap else ", of who takes the best action for each output"
+    after = "" if not question.family.listed or remap else ", of who takes the best action for each output"
     lines = [
         f"known    {key}{', remapped' if remap else ''}{best_for}",
         f"promise  {promised(made.privacy)}",
@@ -280,7 +280,7 @@ def _list(spec: Path | None, as_json: bool) -> None:
     answers(rows, listed, as_json)
 
 
-def _applies(key: str, question: Setup) -> dict[str, Any]:
+def _applies(key: str, question: Question) -> dict[str, Any]:
     """Whether a mechanism exists for a spec, with the reason."""
     assert question.privacy is not None
     verdict = family_of(question.space).exists(MECHANISMS[key], question.privacy)

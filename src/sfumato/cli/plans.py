@@ -14,7 +14,7 @@ import typer
 from sfumato.certify import Mechanism, load
 from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.channels import Prior
-from sfumato.cli.designs import read_setup
+from sfumato.cli.designs import read_question
 from sfumato.cli.options import (
     AsJson,
     Level,
@@ -26,7 +26,6 @@ from sfumato.cli.options import (
     rate_from_text,
 )
 from sfumato.cli.progress import line
-from sfumato.design import design as best_of
 from sfumato.design.shares import SharesLost
 from sfumato.errors import InvalidInput, in_one_line
 from sfumato.files import DRAWN, place_for, read_text
@@ -39,7 +38,8 @@ from sfumato.release.estimation_plan import PlanCurve, SurveyPlan, inflation_wor
 from sfumato.release.estimation_words import aligned, percent, short_label
 from sfumato.report.figure import drawable, write
 from sfumato.report.shares import respondents_figure
-from sfumato.specs.setup import BoxSetup, Setup
+from sfumato.specs.families import best_for
+from sfumato.specs.question import Question
 from sfumato.specs.tables import spelled_labels
 from sfumato.specs.words import promised
 
@@ -117,8 +117,8 @@ Build = Callable[[Any], Any]
 def _source(file: Path) -> tuple[Mechanism, Build | None, Prior | None]:
     """The mechanism, how it is built for another ε if that is known, and the prior it was made for."""
     if file.suffix.lower() == ".toml":
-        question = read_setup(file)
-        if isinstance(question, BoxSetup) or question.privacy is None or question.under:
+        question = read_question(file)
+        if not question.family.listed or question.privacy is None or question.under:
             raise InvalidInput(f"{file}: a survey has a list of answers and a promise about them, an epsilon or alpha")
         return _designed(question, question.privacy), lambda epsilon: _designed(
             question, PrivacyType(question.space, epsilon=epsilon)
@@ -138,14 +138,10 @@ def _source(file: Path) -> tuple[Mechanism, Build | None, Prior | None]:
     return table, build, None if table.claim is None else table.claim.prior
 
 
-def _designed(question: Setup, privacy: PrivacyType) -> Mechanism:
+def _designed(question: Question, privacy: PrivacyType) -> Mechanism:
     """The best mechanism for a question, at another promise perhaps."""
-    loss = None if question.about_shares else question.loss
     with warnings.catch_warnings(action="ignore", category=SharesLost):  # a plan that cannot be made says it
-        best = best_of(
-            question.prior, loss, privacy, outputs=question.outputs, tolerance=question.tolerance,
-            time_limit=question.time_limit, solver=question.solver, objective=question.objective,
-        )  # fmt: skip
+        best = best_for(question, privacy=privacy)
     return best.mechanism.as_table()
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.designs import TimeLimit, Tolerance, design_record, plain, read_setup
+from sfumato.cli.designs import TimeLimit, Tolerance, design_record, plain, read_question
 from sfumato.cli.options import AsJson, Overwrite, SpecFile, answers, rate_from_text, table_kind, write_csv
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve
@@ -18,7 +18,7 @@ from sfumato.files import DRAWN, place_for
 from sfumato.numbers import at_least, at_most
 from sfumato.report.curve import curve_figure
 from sfumato.report.figure import drawable, write
-from sfumato.specs.setup import Setup
+from sfumato.specs.question import Question
 from sfumato.specs.words import stake
 from sfumato.watch import Watch
 
@@ -40,7 +40,7 @@ def curve(
     if place is not None:
         place_for(place, table_kind(_HEADS) if place.suffix.lower() == ".csv" else DRAWN, overwrite=overwrite)
     with line(f"reading {spec}"):
-        question = plain(read_setup(spec, tolerance=tolerance, time_limit=time_limit), spec, "curve")
+        question = plain(read_question(spec, tolerance=tolerance, time_limit=time_limit), spec, "curve")
     points, note = _points_of(question, values)
     if note:
         typer.echo(f"sfumato: {note}", err=True)
@@ -52,7 +52,7 @@ def curve(
     answers(records, [*_listed(points, question.space.unit), f"loss: {stake(question)}", *wrote], as_json)
 
 
-def _points_of(question: Setup, epsilons: list[Fraction]) -> tuple[Curve, str]:
+def _points_of(question: Question, epsilons: list[Fraction]) -> tuple[Curve, str]:
     """The designs at each ε, and a note where the work ended before the last."""
     parts: list[Curve] = []
     watch = Watch(question.time_limit)

@@ -25,7 +25,8 @@ from sfumato.spaces.finite import check_table
 from sfumato.spaces.foreign import COUNTS, LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import METRES, as_length, in_unit
 from sfumato.specs.heads import candidates
-from sfumato.specs.setup import prior_of, privacy_of, space_of
+from sfumato.specs.lists import prior_of, space_of
+from sfumato.specs.question import privacy_of
 from sfumato.specs.spec import Spec, spec_from_values, write_spec
 from sfumato.specs.tables import Columns, column_of, numbers_of
 from sfumato.specs.words import farthest_of_few

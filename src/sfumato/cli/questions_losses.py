@@ -12,7 +12,7 @@ from sfumato.labels import text_of
 from sfumato.numbers import as_written
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.lengths import in_unit
-from sfumato.specs.setup import loss_of
+from sfumato.specs.lists import loss_of
 from sfumato.specs.spec import spec_from_values
 from sfumato.specs.tables import spelled_labels
 

@@ -34,7 +34,7 @@ from sfumato.specs.boxes import box_of, prior_on
 from sfumato.specs.cities import City, city_of
 from sfumato.specs.complaints import nearest
 from sfumato.specs.heads import candidates, first_rows, like, numbers_in
-from sfumato.specs.setup import privacy_of
+from sfumato.specs.question import privacy_of
 from sfumato.specs.spec import Spec, spec_from_values
 from sfumato.specs.tables import Columns, read_columns
 

@@ -13,7 +13,7 @@ from sfumato.cli.options import AsJson, MechanismFile, Overwrite, PageFile, Titl
 from sfumato.cli.progress import line
 from sfumato.errors import in_one_line
 from sfumato.report.page import report as write
-from sfumato.specs.setup import setup
+from sfumato.specs.families import as_question
 from sfumato.specs.spec import read_spec
 from sfumato.specs.tables import spelled_labels
 
@@ -42,7 +42,7 @@ def report(
         proved = load(mechanism)
         facts: dict[str, Any] = {}
         if spec is not None:
-            question = setup(read_spec(spec))
+            question = as_question(read_spec(spec))
             facts = {"prior": question.prior, "loss": question.loss_on_outputs}
         if secret is not None and isinstance(proved, CoordinateMechanism):
             facts["secret"] = secret.split(",")

@@ -12,14 +12,14 @@ from sfumato.arguments import one_of
 from sfumato.certify import load, save
 from sfumato.certify.file import MECHANISM
 from sfumato.channels import Prior
-from sfumato.cli.designs import listed_secrets, read_setup
+from sfumato.cli.designs import listed_secrets, read_question
 from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer
 from sfumato.cli.progress import line
 from sfumato.design.universal import is_universally_optimal, universal_design
 from sfumato.errors import InvalidInput, NotSupported, in_one_line
 from sfumato.files import place_for
 from sfumato.numbers import between
-from sfumato.specs.setup import Setup
+from sfumato.specs.question import Question
 from sfumato.verdict import Verdict
 
 
@@ -41,7 +41,7 @@ def universal(
     priors = one_of(over, ("all", "regular"), "priors")
     place = None if output is None else place_for(output, MECHANISM, overwrite=overwrite)
     with line(f"reading {spec}"):
-        question = listed_secrets(read_setup(spec), spec, "universal")
+        question = listed_secrets(read_question(spec), spec, "universal")
     if question.under:
         raise NotSupported("universal optimality under delta > 0", ["epsilon or alpha without delta"])
     if question.privacy is None:
@@ -81,7 +81,7 @@ def universal(
     answer(record, lines, as_json)
 
 
-def _print_verdict(verdict: Verdict, question: Setup, as_json: bool) -> None:
+def _print_verdict(verdict: Verdict, question: Question, as_json: bool) -> None:
     """A verdict on one mechanism: exit status 0 if it holds, 1 if it fails or stays open."""
     witness = verdict.witness
     gap = getattr(witness, "gap", None)

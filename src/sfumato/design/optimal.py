@@ -124,8 +124,17 @@ def design(
     """
     on_box = isinstance(privacy, PrivacyType) and isinstance(privacy.space, Box)
     aim = tolerance if tolerance is not None else BOX_TOLERANCE if on_box else _TOLERANCE
-    effort = Effort(aim, watch_of(time_limit), solver, progress)
-    if on_box and privacy is not None:
+    return designed(
+        prior, loss, privacy, outputs, objective, under, Effort(aim, watch_of(time_limit), solver, progress)
+    )
+
+
+def designed(
+    prior: Prior | None, loss: Any, privacy: PrivacyType | None, outputs: Any, objective: Any, under: Under,
+    effort: Effort,
+) -> Design:  # fmt: skip
+    """The same with an effort, which knows where the search before this one ended."""
+    if isinstance(privacy, PrivacyType) and isinstance(privacy.space, Box):
         return _on_box(prior, loss, privacy, outputs, objective, under, effort)
     effort.announce("laying out the problem")
     if as_objective(objective).criterion == "shares":

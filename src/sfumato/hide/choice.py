@@ -11,7 +11,6 @@ from sfumato.certify.noise import BoxNoise
 from sfumato.design.boxes.choice import noise_design, too_large
 from sfumato.design.boxes.optimal import silent_loss
 from sfumato.design.calibration import calibrate
-from sfumato.design.optimal import design
 from sfumato.design.result import BoxDesign, Design
 from sfumato.errors import NotConverged, NotSupported, SolverError, keyword
 from sfumato.hide.remedies import more_time, patches_on, room_words, time_words
@@ -19,7 +18,8 @@ from sfumato.measures.uncertainty import prior_loss
 from sfumato.numbers import at_least, at_most, between
 from sfumato.privacy.rates import box_rate
 from sfumato.spaces.lengths import in_unit
-from sfumato.specs.setup import BoxSetup, Setup
+from sfumato.specs.families import best_for
+from sfumato.specs.question import Question
 from sfumato.specs.spec import Spec
 from sfumato.watch import Watch
 
@@ -71,14 +71,10 @@ def named(spec: Spec) -> Named:
 
 
 def chosen_cells(
-    question: Setup, watch: Watch, progress: Callable[[Any], object] | None = None, words: Named = NAMED["cells"]
+    question: Question, watch: Watch, progress: Callable[[Any], object] | None = None, words: Named = NAMED["cells"]
 ) -> Chosen:
     """The best table for a list of cells or other places, whose promise is about these."""
-    best = design(
-        question.prior, question.loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
-        time_limit=watch, solver=question.solver, objective=question.objective, under=question.under,
-        progress=progress,
-    )  # fmt: skip
+    best = best_for(question, time_limit=watch, progress=progress)
     about = f"the promise is about these {words.many} and not about every metre: {words.taken}"
     standing = ""
     if question.objective.plain and question.prior is not None and question.loss is not None:
@@ -87,13 +83,10 @@ def chosen_cells(
     return Chosen(best, f"a table for {len(question.space)} {words.many}{standing}; {about}")
 
 
-def chosen(question: BoxSetup, watch: Watch, progress: Callable[[Any], object] | None = None) -> Chosen:
+def chosen(question: Question, watch: Watch, progress: Callable[[Any], object] | None = None) -> Chosen:
     """A table where one comes within the tolerance in time; else what loses less, that table or noise."""
     assert question.privacy is not None
-    best = design(
-        question.prior, question.loss, question.privacy, outputs=question.outputs, tolerance=question.tolerance,
-        time_limit=watch, progress=progress,
-    )  # fmt: skip
+    best = best_for(question, time_limit=watch, progress=progress)
     silent = silent_loss(question.prior, question.loss, question.privacy, question.outputs)
     usual = question.space.dimension / float(box_rate(question.privacy))
 
@@ -115,7 +108,7 @@ def chosen(question: BoxSetup, watch: Watch, progress: Callable[[Any], object] |
 
 
 def calibrated(
-    question: BoxSetup, target: Any, watch: Watch, progress: Callable[[Any], object] | None = None
+    question: Question, target: Any, watch: Watch, progress: Callable[[Any], object] | None = None
 ) -> tuple[Chosen, Fraction]:
     """The strictest promise that was found with which no more than the target is lost, and its ε."""
     aim = in_unit(target, question.space.unit, keyword("error"))
@@ -131,7 +124,7 @@ def calibrated(
     ), result.epsilon
 
 
-def _noise(question: BoxSetup) -> BoxDesign | None:
+def _noise(question: Question) -> BoxDesign | None:
     """Noise with its loss and bound; None where a box is too small for it. Who asked for an end is not asked again."""
     assert question.privacy is not None
     try:

@@ -38,8 +38,8 @@ from sfumato.release.terms import Terms
 from sfumato.spaces.box import Box
 from sfumato.spaces.lengths import METRES
 from sfumato.specs.boxes import box_of
+from sfumato.specs.families import as_question
 from sfumato.specs.schema import PrivacySpec
-from sfumato.specs.setup import BoxSetup, setup
 from sfumato.specs.spec import SPEC, Spec, spec_from_values
 from sfumato.watch import Watch, watch_of
 
@@ -130,7 +130,7 @@ def hide(
     else:
         asked = _from_spec(spec, hide, wishes, start)
     start = with_decimal(start, asked.column)
-    question = _with_effort(setup(asked.spec), asked.spec)
+    question = _with_effort(as_question(asked.spec), asked.spec)
     terms = _terms(asked.column, asked.spec.release, wishes.get("ledger"), wishes.get("dataset"))
     Checked(start, asked.column, targets[0] if targets else None, asked.corners).look(question.space, terms)
     found, asked = _found(asked, question, wishes, progress)
@@ -154,7 +154,7 @@ def _found(asked: Asked, question: Any, wishes: Any, progress: Callable[[Any], o
     before = answered(asked.spec, watch) if isinstance(wishes.get("time_limit"), Watch | None) else None
     if before is not None:
         found = before
-    elif not isinstance(question, BoxSetup):
+    elif question.family.listed:
         found = chosen_cells(question, watch, progress, named(asked.spec))
     elif asked.target is None:
         found = chosen(question, watch, progress)
@@ -349,7 +349,7 @@ def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlo
     given: Any
     if spec is not None:
         asked = _from_spec(spec, hide, wishes, source)
-        column, given, space = asked.column, asked.spec.release, setup(asked.spec).space
+        column, given, space = asked.column, asked.spec.release, as_question(asked.spec).space
     else:
         wish = given = wish_of(hide, wishes)
         column = column_of(source, wish)
@@ -358,7 +358,7 @@ def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlo
         if is_data(wish.box):
             check_columns(source, column, wish.person)
         else:
-            space = setup(question_of(wish, source).spec).space
+            space = as_question(question_of(wish, source).spec).space
     source = with_decimal(source, column)
     checked, terms = Checked(source, column, source.file), _terms(column, given)
     refused = ""

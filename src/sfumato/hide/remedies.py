@@ -30,7 +30,7 @@ from sfumato.numbers import Floats, at_least, at_most
 from sfumato.privacy.rates import box_rate
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box
-from sfumato.specs.setup import BoxSetup
+from sfumato.specs.question import Question
 from sfumato.watch import Watch
 
 Sides = tuple[Fraction, ...]
@@ -42,7 +42,7 @@ _DIGITS = 6  # of a side of cells that is said: it is exact, or not said
 _UNEVEN = "where the fullest cell has twice as many people as the mean one, or more"
 
 
-def patches_on(question: BoxSetup, box: Box, people: Floats) -> Patches | None:
+def patches_on(question: Question, box: Box, people: Floats) -> Patches | None:
     """The patches that a search of tables for this box begins with; None where there are none."""
     privacy = on_box(question.privacy, box)
     group = turns(box, [box.breaks(i) for i in range(box.dimension)], people.reshape(box.shape))
@@ -62,9 +62,9 @@ def _unweighed(_: Any) -> Any:
 # ----------------------------------------------------------------- no table fits
 
 
-def room_words(question: BoxSetup) -> str:
+def room_words(question: Question) -> str:
     """Which cells, or which size of the box, would have a table, where this one is too large for one."""
-    box = question.space
+    box: Box = question.space
     found = []
     if (side := larger_cells(question)) is not None:
         found.append(f"with cells of {_lengths((side,), box.unit)} this box has a table")
@@ -79,9 +79,9 @@ def room_words(question: BoxSetup) -> str:
     return "".join(f"; {words}" for words in found)
 
 
-def larger_cells(question: BoxSetup) -> Fraction | None:
+def larger_cells(question: Question) -> Fraction | None:
     """The side of the smallest cells, each made of whole ones, with which patches take turns in this box."""
-    box = question.space
+    box: Box = question.space
     if box.dimension != 2 or box.step[0] != box.step[1]:
         return None
     people = question.prior.float_weights.reshape(box.shape)
@@ -96,7 +96,7 @@ def larger_cells(question: BoxSetup) -> Fraction | None:
     return None
 
 
-def largest_box(question: BoxSetup, fits: Callable[[PrivacyType], bool]) -> Sides | None:
+def largest_box(question: Question, fits: Callable[[PrivacyType], bool]) -> Sides | None:
     """About the largest box of this shape that fits, its sides of two digits; whole cells make it no larger than that.
 
     Cells are those of the rule for that box, or as large as here where these are not by the rule.
@@ -111,9 +111,9 @@ def largest_box(question: BoxSetup, fits: Callable[[PrivacyType], bool]) -> Side
     return None
 
 
-def _grown(question: BoxSetup, sides: Sides) -> Iterator[Box]:
+def _grown(question: Question, sides: Sides) -> Iterator[Box]:
     """A box of these sides, as it is and until it has whole cells."""
-    box = question.space
+    box: Box = question.space
     assert question.privacy is not None
     here, there = (cell_side(question.privacy.rate, extent, box.unit) for extent in (box.sides, sides))
     steps = [sides, (there,) * box.dimension]
@@ -136,7 +136,7 @@ def _fits_patches(privacy: PrivacyType) -> bool:
 # ----------------------------------------------------------------- a table that is not near enough
 
 
-def time_words(question: BoxSetup, best: Design, watch: Watch) -> str:
+def time_words(question: Question, best: Design, watch: Watch) -> str:
     """How near the table came that was found, and what would bring it nearer."""
     aim = f"no table came within {100 * question.tolerance:.2g} % of the best possible"
     words = [f"{aim}{_seconds_words(best, watch)}"]
@@ -150,7 +150,7 @@ def time_words(question: BoxSetup, best: Design, watch: Watch) -> str:
         if for_a_gpu(best) and not gpu_is_there():
             words.append("programs of this size are solved on a GPU where there is one, with torch")
     if best.bound <= 0 and (side := cells_for_a_bound(question)) is not None:
-        box = question.space
+        box: Box = question.space
         fewer = prod(ceil(length / side) for length in box.sides)
         words.append(
             f"with cells of {_lengths((side,), box.unit)} the box has {fewer} of them instead of {len(box):,}, few "
@@ -159,9 +159,9 @@ def time_words(question: BoxSetup, best: Design, watch: Watch) -> str:
     return "; ".join(words)
 
 
-def cells_for_a_bound(question: BoxSetup) -> Fraction | None:
+def cells_for_a_bound(question: Question) -> Fraction | None:
     """The side of cells by the rule, where there are more than it allows."""
-    box = question.space
+    box: Box = question.space
     if len(box) <= MOST_CELLS:
         return None
     assert question.privacy is not None

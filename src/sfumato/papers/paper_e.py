@@ -9,7 +9,7 @@ from typing import Any
 from scipy.stats import norm, uniform
 
 from sfumato.design.compatibility import (
-    Family,
+    Answers,
     ball,
     countable_discrete,
     cube,
@@ -41,7 +41,7 @@ def _points(count: int) -> FiniteSpace:
     return line(count, step=Fraction(1, count - 1))
 
 
-def _families() -> list[tuple[Family, str, Callable[[int], FiniteSpace] | None]]:
+def _families() -> list[tuple[Answers, str, Callable[[int], FiniteSpace] | None]]:
     """A family, what the paper says of it, and finite parts of it that grow."""
     return [
         (interval(), "holds", _points),

@@ -1,7 +1,7 @@
 """What is to be designed, as a file: how a spec in TOML is read and written.
 
 A spec says where secrets live, what is promised, how likely they are and what is at stake. Its tables are in
-:mod:`sfumato.specs.schema`; :mod:`sfumato.specs.setup` makes Python values of it.
+:mod:`sfumato.specs.schema`; :mod:`sfumato.specs.families` makes Python values of it.
 """
 
 from __future__ import annotations

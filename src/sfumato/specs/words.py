@@ -7,32 +7,20 @@ from fractions import Fraction
 
 from sfumato.certify import Mechanism
 from sfumato.design.objectives import Objective
-from sfumato.measures import prior_loss
 from sfumato.numbers import at_most, between
 from sfumato.privacy import PrivacyType
-from sfumato.report.box_facts import blind_loss
 from sfumato.report.sections_words import factor_above, farthest
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.box import Box
 from sfumato.spaces.earth import ground_range
 from sfumato.spaces.lengths import METRES
-from sfumato.specs.setup import BoxSetup, Setup
+from sfumato.specs.question import Question
 
 _LONGEST_FRACTION = 24  # letters
 FEW_SECRETS = 100
 """Up to so many a promise says what it means for the farthest two. More are mostly places, of which nobody asks it."""
 
 _LARGEST_EXPONENT = 20.0  # of a factor that people still picture
-
-_MEANINGS = {
-    "distance": "expected distance between action and secret",
-    "distance on a box": "expected distance between what is told and the truth",
-    "absolute": "expected absolute error",
-    "squared": "expected squared error",
-    "bin": "probability of a wrong guess",
-    "nib": "probability of naming the secret",
-    "member": "probability of a wrong answer",
-}
 
 
 def per(space: FiniteSpace | Box) -> str:
@@ -121,55 +109,37 @@ def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
     )
 
 
-def amount(value: Fraction, setup: Setup, rounded: Callable[[Fraction, int], str] | None = None) -> str:
+def amount(value: Fraction, question: Question, rounded: Callable[[Fraction, int], str] | None = None) -> str:
     """A loss with its unit; where that is short and says more, the fraction, and its nearest decimal beside it.
 
     A bound comes with what rounds it to its side: :func:`~sfumato.numbers.at_most` or ``at_least``.
     """
-    in_units = setup.loss.name == "distance" and not setup.about_shares
-    unit = f" {setup.space.unit}" if setup.space.unit and in_units else ""
+    unit = f" {question.space.unit}" if question.space.unit and question.family.lengths(question) else ""
     nearest, exact = f"{float(value):.6g}", str(value)
     if Fraction(nearest) == value or len(exact) > _LONGEST_FRACTION:
         return f"{nearest if rounded is None else rounded(value, 6)}{unit}"
     return f"{exact} = {nearest}{unit}"
 
 
-def stake(setup: Setup) -> str:
+def stake(question: Question) -> str:
     """What the loss is, and in which unit where a query has two: that of its answer, or people.
 
     Examples
     --------
-    >>> from sfumato.specs.setup import setup
+    >>> from sfumato.specs.families import as_question
     >>> from sfumato.specs.spec import spec_from_values
     >>> total = {"kind": "sum_query", "individuals": 10, "largest": 3}
-    >>> stake(setup(spec_from_values({"space": total})))
+    >>> stake(as_question(spec_from_values({"space": total})))
     'expected absolute error of the answer'
-    >>> stake(setup(spec_from_values({"space": total, "loss": {"kind": "distance"}})))
+    >>> stake(as_question(spec_from_values({"space": total, "loss": {"kind": "distance"}})))
     'expected distance between action and secret, in people who must change'
     """
-    if isinstance(setup, BoxSetup):
-        on_the_map = ", on the map of the box" if setup.space.frame is not None else ""
-        return f"{_MEANINGS['distance on a box']}{on_the_map}"
-    name = setup.loss.name
-    if name.startswith("threshold("):
-        return f"probability of an action farther away than {name[10:-1]}"
-    of_answers = {"absolute": " of the answer", "squared": " of the answer", "distance": ", in people who must change"}
-    more = of_answers.get(name, "") if setup.space.answers else ""
-    return _MEANINGS.get(name, f"expected loss, {name}") + more
+    return question.family.stake(question)
 
 
-def meaning(setup: Setup) -> str:
+def meaning(question: Question) -> str:
     """What the loss is, and what it would be if nothing were disclosed."""
-    words = stake(setup)
-    if isinstance(setup, BoxSetup):
-        blind = Fraction(blind_loss(setup.space, setup.prior.float_weights))
-        return f", {words}; {amount(blind, setup)} if nothing is disclosed"
-    if setup.about_shares:
-        return f" / N, {estimates_words(setup.objective)}"
-    if setup.objective.criterion != "expected":
-        return f", {words}, of the {setup.objective.criterion}"
-    told_nothing = prior_loss(setup.prior.to_floats(), setup.loss_on_outputs)
-    return f", {words}; {amount(Fraction(float(told_nothing)), setup)} if nothing is disclosed"
+    return question.family.meaning(question)
 
 
 def estimates_words(objective: Objective) -> str:
@@ -183,9 +153,9 @@ def _short(value: Fraction) -> str:
     return f"{float(value):g}" if float(f"{float(value):g}") == float(value) or len(exact) > 12 else exact
 
 
-def on_events(mechanism: Mechanism, setup: Setup) -> str:
+def on_events(mechanism: Mechanism, question: Question) -> str:
     """A promise about events: its name, and for how many pairs it was proved."""
-    return f"{setup.under[0].name}: every event, for {mechanism.proof.events} ordered pairs of secrets"
+    return f"{question.under[0].name}: every event, for {mechanism.proof.events} ordered pairs of secrets"
 
 
 def on_the_ground(value: Fraction, box: Box) -> str:

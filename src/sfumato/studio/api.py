@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.specs.cities import countries
 from sfumato.studio.jobs import Busy, Workers, sentence
-from sfumato.studio.requests import TASKS, checked, key_of, question
+from sfumato.studio.requests import TASKS, checked, checked_spec, key_of
 
 # Designs that are kept, and their bytes: enough to go back and forth, and to download what is on the screen.
 _MOST_KEPT, _LARGEST_KEPT = 32, 192 * 2**20
@@ -65,7 +65,7 @@ def routes(workers: Workers, kept: KeptDesigns) -> APIRouter:
         try:
             values = checked(task, await _json(request))
             if "spec" in values:
-                question(values["spec"], task)
+                checked_spec(values["spec"], task)
         except SfumatoError as error:
             return JSONResponse({"error": sentence(error)}, 422)
         return _Events(task, values, request, workers, kept)

@@ -137,12 +137,12 @@ def checked(task: str, values: Any) -> dict[str, Any]:
     return request.model_dump()
 
 
-def question(values: dict[str, Any], task: str) -> Spec:
+def checked_spec(values: dict[str, Any], task: str) -> Spec:
     """The spec of a state, if it names no files and is not too large for the task.
 
     Examples
     --------
-    >>> question({"space": {"kind": "graph", "file": "/etc/passwd"}}, "design")
+    >>> checked_spec({"space": {"kind": "graph", "file": "/etc/passwd"}}, "design")
     Traceback (most recent call last):
         ...
     sfumato.errors.NotSupported: files in a state of the studio; supported: coordinates, ...

@@ -6,7 +6,7 @@ import json
 import pickle
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
@@ -20,38 +20,32 @@ from sfumato.channels import Prior
 from sfumato.client.page import visitors_page
 from sfumato.design import Curve, is_universally_optimal
 from sfumato.design.comparison import compare_known
-from sfumato.design.optimal import Effort, best_of
-from sfumato.design.optimal import design as design_of
-from sfumato.design.problem import problem
 from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.measures import prior_loss
 from sfumato.mechanisms import MECHANISMS
 from sfumato.numbers import at_most, float_above, float_below, floats, told_apart
 from sfumato.privacy import PrivacyType, has_tight_constraints, is_regular, kernels, satisfies
 from sfumato.privacy.promise import rate
 from sfumato.report.audit import audit
 from sfumato.report.audit_matrix import TOLERANCE
-from sfumato.report.box_facts import blind_loss
 from sfumato.report.curve import curve_figure
 from sfumato.report.html import label
 from sfumato.report.page import facts_about, page_of
 from sfumato.report.simplex import simplex
-from sfumato.specs.setup import BoxSetup, Setup, privacy_of, setup, under_of
+from sfumato.specs.families import as_question, best_for
+from sfumato.specs.question import Question, effort_of, promise_of
 from sfumato.specs.spec import Spec, spec_from_values, to_toml
-from sfumato.specs.words import per, promised
-from sfumato.studio.boxes import box_place, box_table, on_coordinates, point_figures
-from sfumato.studio.requests import key_of, question
+from sfumato.specs.words import per
+from sfumato.studio.boxes import on_coordinates, point_figures
+from sfumato.studio.families import VIEWS, View
+from sfumato.studio.requests import checked_spec, key_of
 from sfumato.studio.uploads import cities, points, uploaded
-from sfumato.studio.views import figure_of, packed, place_of, table_of
+from sfumato.studio.views import figure_of, packed, table_of
 from sfumato.verdict import Verdict
 from sfumato.watch import Watch
 
 _TALK = 0.05  # seconds between two words about progress
-_QUICK_GAP = 1e-2  # while somebody drags: the picture is the same
-_QUICK_BOX_GAP = 0.1  # the same on a box, where a close design takes seconds
-_CURVE_GAP = 1e-3
 _MOST_ENTRIES = 2**18  # of a table that is sent to be drawn
 _MOST_KERNELS = 120  # listed one by one; all are counted
 _MANY_SECRETS = 10  # beyond, a search for a better mechanism is short
@@ -85,12 +79,16 @@ class Desk:
     """What a task works with; ``known`` is the design of the question, once it was made."""
 
     spec: Spec
-    setup: Setup
-    privacy: PrivacyType | None
+    question: Question
     trail: Trail
     say: Say
     stopping: Callable[[], bool]
     known: Design | None = None
+
+    @property
+    def view(self) -> View:
+        """How the page shows questions of this kind."""
+        return VIEWS[self.question.family.name]
 
     def best(self) -> Design:
         """The design of the question."""
@@ -100,35 +98,18 @@ class Desk:
 
     def promise(self) -> PrivacyType:
         """The promise, where there must be one."""
-        if self.privacy is None:
+        if self.question.privacy is None:
             raise InvalidInput("the promise is missing: choose ε")
-        return self.privacy
+        return self.question.privacy
 
     def design(self, tolerance: float | None = None, privacy: PrivacyType | None = None, before: str = "") -> Design:
-        """The best mechanism; what it leaves is where the next design on the same space starts."""
-        if isinstance(self.setup, BoxSetup):
-            return self._design_on_box(self.setup, tolerance, privacy or self.promise(), before)
-        if self.setup.about_shares:
-            raise NotSupported("an objective about shares on this page", ["`sfumato design` with the same spec"])
-        under = under_of(self.spec, self.setup.space)
-        promise = None if under else privacy or self.promise()
-        loss = self.setup.loss_on_outputs
-        question = problem(self.setup.prior, loss, promise, None, self.setup.objective, under)
-        limit = self.spec.solve.time_limit
-        effort = Effort(
-            tolerance or float(self.spec.solve.tolerance), None if limit is None else float(limit),
-            self.spec.solve.solver, self._teller(before), self.trail,
-        )  # fmt: skip
-        return best_of(question, effort)
-
-    def _design_on_box(self, question: BoxSetup, tolerance: float | None, privacy: PrivacyType, before: str) -> Design:
-        """The best mechanism for coordinates; it starts anew each time."""
-        said = self.spec.solve
-        wanted = float(said.tolerance) if "tolerance" in said.model_fields_set else question.tolerance
-        watch = _AskedWatch(None if said.time_limit is None else float(said.time_limit), self.stopping)
-        return design_of(
-            question.prior, question.loss, privacy, outputs=question.outputs, tolerance=tolerance or wanted,
-            time_limit=watch, progress=self._teller(before),
+        """The best mechanism; what it leaves is where the next design on the same list starts."""
+        if not self.question.under and privacy is None:
+            self.promise()
+        watch = _AskedWatch(self.question.time_limit, self.stopping)
+        return best_for(
+            self.question, privacy=privacy, tolerance=tolerance, time_limit=watch, progress=self._teller(before),
+            trail=self.trail,
         )  # fmt: skip
 
     def _teller(self, before: str) -> Callable[[Any], None]:
@@ -168,18 +149,18 @@ def do(task: str, values: dict[str, Any], kept: bytes | None, say: Say, stopping
 
 
 def _desk(values: dict[str, Any], task: str, say: Say, stopping: Callable[[], bool]) -> Desk:
-    spec = question(values, task)
+    spec = checked_spec(values, task)
     split = not (values.get("privacy") or {}).keys() & {"per", "delta"}
     still = {name: part for name, part in values.items() if not (split and name in ("privacy", "solve"))}
-    setting, trail = _place(key_of(still))
-    plain = spec.privacy is not None and spec.privacy.delta is None
-    return Desk(spec, setting, privacy_of(spec, setting.space) if plain else None, trail, say, stopping)
+    place, trail = _place(key_of(still))
+    asked = replace(place, **promise_of(spec, place.space), **effort_of(spec, place.family.tolerance))
+    return Desk(spec, asked, trail, say, stopping)
 
 
 @lru_cache(maxsize=8)
-def _place(key: str) -> tuple[Setup, Trail]:
+def _place(key: str) -> tuple[Question, Trail]:
     """Space, prior and loss, and the trail of designs on them: what does not change while ε is dragged."""
-    return setup(spec_from_values(json.loads(key))), Trail()
+    return as_question(spec_from_values(json.loads(key))), Trail()
 
 
 # ----------------------------------------------------------------- tasks
@@ -187,29 +168,15 @@ def _place(key: str) -> tuple[Setup, Trail]:
 
 def _design(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     quick = values["quick"] and desk.known is None  # and then it is not kept
-    on_box = isinstance(desk.setup, BoxSetup)
-    best = desk.design(_QUICK_BOX_GAP if on_box else _QUICK_GAP) if quick else desk.best()
-    return _described(best, desk)
+    return _described(desk.design(desk.question.family.quick_gap) if quick else desk.best(), desk)
 
 
 def _described(best: Design, desk: Desk) -> dict[str, Any]:
     """A design with everything that the page shows of it."""
-    question, mechanism = desk.setup, best.mechanism
-    shown: dict[str, Any]
-    if isinstance(question, BoxSetup):  # rows are those of the centres of cells, and the promise is about all points
-        shown = {
-            "about": "coordinates", "words": promised(mechanism.privacy), **box_table(on_coordinates(mechanism)),
-            "exact": "", "blind": blind_loss(question.space, question.prior.float_weights),
-        }  # fmt: skip
-    else:
-        expected = question.objective.criterion == "expected"
-        shown = {
-            **table_of(mechanism, question.space),
-            "exact": str(best.loss) if best.gap == 0 and len(str(best.loss)) <= 24 else "",
-            "blind": float(prior_loss(question.prior.to_floats(), question.loss_on_outputs)) if expected else None,
-        }
+    question, mechanism = desk.question, best.mechanism
     return {
-        **shown, **_look(desk), "loss": float_above(best.loss), "bound": float_below(best.bound), "gap": best.gap,
+        **desk.view.shown(best, question), **_look(desk), "loss": float_above(best.loss),
+        "bound": float_below(best.bound), "gap": best.gap,
         "method": best.method, "seconds": round(best.seconds["total"], 4), "rate": mechanism.privacy.rate,
         "unit": question.space.unit, "loss_name": question.loss.name, "digest": mechanism.proof.digest,
     }  # fmt: skip
@@ -219,13 +186,11 @@ def _density(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """What is told at a point, on a fine raster, as the report draws it."""
     best = desk.best()
     desk.say({"doing": "drawing"})
-    return point_figures(on_coordinates(best.mechanism), desk.setup.prior, values["cell"])
+    return point_figures(on_coordinates(best.mechanism), desk.question.prior, values["cell"])
 
 
 def _look(desk: Desk, values: dict[str, Any] | None = None) -> dict[str, Any]:
-    question = desk.setup
-    drawn = box_place if isinstance(question, BoxSetup) else place_of
-    return {"place": drawn(question.space, question.prior)}  # type: ignore[arg-type]  # each has its space
+    return {"place": desk.view.place(desk.question.space, desk.question.prior)}
 
 
 def _saved(mechanism: Mechanism, name: str) -> dict[str, Any]:
@@ -240,14 +205,14 @@ def _warm() -> tuple[dict[str, Any], None]:
     values = {"space": {"kind": "grid", "shape": [6, 6]}, "privacy": {"epsilon": 1}, "prior": {"counts": counts}}
     for epsilon in (1, "1.1"):
         desk = _desk({**values, "privacy": {"epsilon": epsilon}}, "design", lambda content: None, lambda: False)
-        _described(desk.design(_QUICK_GAP), desk)
+        _described(desk.design(desk.question.family.quick_gap), desk)
     return {}, None
 
 
 def _curve(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """The least loss for several ε, drawn as far as it is known after each point."""
-    space = desk.setup.space
-    gap = _QUICK_BOX_GAP if isinstance(desk.setup, BoxSetup) else _CURVE_GAP
+    space = desk.question.space
+    gap = desk.question.family.curve_gap
     epsilons = sorted({_epsilon(value) for value in values["epsilons"]})
     points: list[tuple[Fraction, Design]] = []
     for number, epsilon in enumerate(epsilons, 1):
@@ -283,11 +248,11 @@ def _drawn(points: list[tuple[Fraction, Design]]) -> dict[str, Any]:
 
 def _compare(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """Every known mechanism for the promise, beside the optimum."""
-    privacy, space = desk.promise(), desk.setup.space
+    privacy, space = desk.promise(), desk.question.space
     best = desk.best()
     everyone = {"optimal": best.mechanism, **MECHANISMS}
     comparison = compare_known(
-        desk.setup.prior, desk.setup.loss_on_outputs, privacy, mechanisms=everyone,
+        desk.question.prior, desk.question.loss_on_outputs, privacy, mechanisms=everyone,
         progress=lambda name: desk.say({"doing": f"building {name}"}),
     )  # fmt: skip
     rows = []
@@ -295,7 +260,7 @@ def _compare(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
         small = len(space) * len(row.channel.outputs) <= _MOST_ENTRIES
         rows.append({**record, **(table_of(row.channel, space) if small else {"outputs": [], "at": [], "matrix": ""})})
     return {"rows": rows, "blind": float(comparison.blind), "bound": float_below(best.bound),
-            "left_out": comparison.left_out, "loss_name": desk.setup.loss.name, "unit": space.unit,
+            "left_out": comparison.left_out, "loss_name": desk.question.loss.name, "unit": space.unit,
             "rate": privacy.rate}  # fmt: skip
 
 
@@ -314,7 +279,7 @@ def _kernels(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     if len(privacy.space) in (3, 4):
         chosen = min(values["kernel"], len(family) - 1)
-        prior = desk.setup.prior if (desk.setup.prior.weights > 0).all() else Prior.uniform(privacy.space)
+        prior = desk.question.prior if (desk.question.prior.weights > 0).all() else Prior.uniform(privacy.space)
         drawn = {"optimal": best.mechanism.channel, f"kernel {chosen + 1}": family[chosen].channel}
         result |= {"figure": figure_of(simplex(privacy, drawn, prior=prior)), "chosen": chosen}
     return result
@@ -322,7 +287,7 @@ def _kernels(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
 
 def _verdicts(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """Is it private, best for every prior, and is the prior regular: each with its reason and witness."""
-    privacy, space = desk.promise(), desk.setup.space
+    privacy, space = desk.promise(), desk.question.space
     name = values["mechanism"]
     if name and name not in MECHANISMS:
         raise NotSupported(f"known mechanism {name!r}", MECHANISMS)
@@ -330,10 +295,10 @@ def _verdicts(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     records = [_record("Does it keep the promise?", satisfies(mechanism.channel, privacy), str(mechanism.proof))]
     desk.say({"doing": "looking for a prior for which something is better"})
     starts = 50 if len(space) <= _MANY_SECRETS else 2
-    universal = is_universally_optimal(mechanism, desk.setup.loss_on_outputs, privacy, starts=starts)
+    universal = is_universally_optimal(mechanism, desk.question.loss_on_outputs, privacy, starts=starts)
     records.append({**_record("Is it the best for every prior?", universal), **_counterexample(universal)})
     desk.say({"doing": "asking whether the prior is regular"})
-    regular = is_regular(desk.setup.prior, privacy)
+    regular = is_regular(desk.question.prior, privacy)
     records.append(_record("Is the prior regular?", regular, _about_regular(regular)))
     desk.say({"doing": "asking for tight constraints"})
     records.append(_record("Is there a mechanism all of whose constraints are tight?", has_tight_constraints(privacy)))
@@ -370,10 +335,10 @@ def _about_regular(verdict: Verdict) -> str:
 
 def _audit(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """A matrix of any tool: private or not, at which ε, which pair breaks it, how far from the optimum, repaired."""
-    privacy, space = desk.promise(), desk.setup.space
+    privacy, space = desk.promise(), desk.question.space
     channel, box = uploaded(values["matrix"], values["name"], space, _ANY_SUM if values["normalise"] else TOLERANCE)
     desk.say({"doing": "asking whether it keeps the promise"})
-    result = audit(channel, privacy, desk.setup.prior, desk.setup.loss, box=box, optimum=False)
+    result = audit(channel, privacy, desk.question.prior, desk.question.loss, box=box, optimum=False)
     desk.say({"doing": "repairing it"})
     fixed = result.repaired()
     if values["repaired"]:
@@ -401,7 +366,7 @@ def _audit(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
 def _report(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """The report as one page that needs nothing else."""
     facts = facts_about(
-        desk.best(), compare=desk.privacy is not None, progress=lambda state: desk.say({"doing": str(state)})
+        desk.best(), compare=desk.question.privacy is not None, progress=lambda state: desk.say({"doing": str(state)})
     )
     return {"text": page_of(facts).decode(), "name": "report.html"}
 

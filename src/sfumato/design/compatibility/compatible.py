@@ -14,7 +14,7 @@ from math import isfinite, log
 from typing import Any
 
 from sfumato.arguments import items
-from sfumato.design.compatibility.families import Family, Net, Packing, finite
+from sfumato.design.compatibility.families import Answers, Net, Packing, finite
 from sfumato.errors import InvalidInput, expect, shown
 from sfumato.numbers import Number, as_written
 from sfumato.spaces.finite import FiniteSpace
@@ -51,7 +51,7 @@ class Evidence:
     growth: float | None
 
 
-def privacy_compatible(family: Family | FiniteSpace, *, scales: Iterable[Number] = _SCALES) -> Verdict:
+def privacy_compatible(family: Answers | FiniteSpace, *, scales: Iterable[Number] = _SCALES) -> Verdict:
     """Whether every (γ, δ)-utility can be had at some ε, for a described family.
 
     Parameters
@@ -77,7 +77,7 @@ def privacy_compatible(family: Family | FiniteSpace, *, scales: Iterable[Number]
     """
     if isinstance(family, FiniteSpace):
         family = finite(family)
-    family = expect(family, Family, "a family", "compatibility.interval(), compatibility.covering(…), a FiniteSpace")
+    family = expect(family, Answers, "a family", "compatibility.interval(), compatibility.covering(…), a FiniteSpace")
     radii = sorted({as_written(scale, "a scale") for scale in items(scales, "scales")}, reverse=True)
     if not radii or radii[-1] <= 0:
         raise InvalidInput("scales are positive radii, at least one")
@@ -97,7 +97,7 @@ def privacy_compatible(family: Family | FiniteSpace, *, scales: Iterable[Number]
     )
 
 
-def _packed(family: Family, packing: Packing) -> Verdict:
+def _packed(family: Answers, packing: Packing) -> Verdict:
     if family.diameter is None:
         return undecided(
             f"{family.name} has infinitely many answers that stay {packing.separation} apart, but its databases are "
@@ -114,7 +114,7 @@ def _packed(family: Family, packing: Packing) -> Verdict:
     )
 
 
-def _covered(family: Family, radii: list[Fraction]) -> Verdict:
+def _covered(family: Answers, radii: list[Fraction]) -> Verdict:
     assert family.covering_number is not None
     numbers: list[tuple[Fraction, Any]] = [(radius, family.covering_number(radius)) for radius in radii]
     for radius, number in numbers:
@@ -139,7 +139,7 @@ def _covered(family: Family, radii: list[Fraction]) -> Verdict:
     )
 
 
-def _sampled(family: Family, space: FiniteSpace, radii: list[Fraction]) -> Verdict:
+def _sampled(family: Answers, space: FiniteSpace, radii: list[Fraction]) -> Verdict:
     """Net sizes of the samples; numbers that grow with the samples hint at a packing, and prove nothing."""
     net = finite(space).net
     assert net is not None

@@ -24,7 +24,7 @@ from sfumato.numbers import Integers, Number, array, as_written, exact, floats
 from sfumato.spaces.finite import FiniteSpace
 
 __all__ = [
-    "Family",
+    "Answers",
     "Net",
     "Packing",
     "ball",
@@ -74,7 +74,7 @@ class Packing:
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class Answers:
     """A set of answers f(X) with its metric, of databases with diameter at most ``diameter`` (None: unbounded).
 
     One of ``net``, ``packing``, ``covering_number`` and ``sampled`` says what is known of the answers.
@@ -91,10 +91,10 @@ class Family:
     unbounded_rate: str = ""
 
     def __repr__(self) -> str:
-        return f"Family({self.name})"
+        return f"Answers({self.name})"
 
 
-def interval(low: Number = 0, high: Number = 1) -> Family:
+def interval(low: Number = 0, high: Number = 1) -> Answers:
     """The numbers from ``low`` to ``high``; databases are at least as far apart as their answers.
 
     Examples
@@ -106,7 +106,7 @@ def interval(low: Number = 0, high: Number = 1) -> Family:
     start, end = as_written(low, "an end"), as_written(high, "an end")
     if not start < end:
         raise InvalidInput(f"an interval goes from a number to a larger one, found {short(low)} and {short(high)}")
-    return Family(f"interval [{start}, {end}]", end - start, net=lambda radius: _interval_net(start, end, radius))
+    return Answers(f"interval [{start}, {end}]", end - start, net=lambda radius: _interval_net(start, end, radius))
 
 
 def _interval_net(start: Fraction, end: Fraction, radius: Fraction) -> Net:
@@ -120,7 +120,7 @@ def _interval_net(start: Fraction, end: Fraction, radius: Fraction) -> Net:
     return Net(radius, count, lambda: (start + step * (2 * k + 1) / 2 for k in range(count)), nearest)
 
 
-def cube(dimension: int, metric: Literal["sup", "euclidean"] = "sup") -> Family:
+def cube(dimension: int, metric: Literal["sup", "euclidean"] = "sup") -> Answers:
     """[0, 1]^k with the largest difference of a coordinate, or the Euclidean distance.
 
     Examples
@@ -136,7 +136,7 @@ def cube(dimension: int, metric: Literal["sup", "euclidean"] = "sup") -> Family:
         """Products of nets of the unit interval; ``across`` bounds the length of a vector of ones."""
         return _power(_interval_net(Fraction(0), Fraction(1), radius / across), dimension, radius, tuple)
 
-    return Family(f"cube [0, 1]^{dimension}, {metric}", across, net=net)
+    return Answers(f"cube [0, 1]^{dimension}, {metric}", across, net=net)
 
 
 def _power(axis: Net, dimension: int, radius: Fraction, moved: Callable[[Any], tuple[Any, ...]]) -> Net:
@@ -147,7 +147,7 @@ def _power(axis: Net, dimension: int, radius: Fraction, moved: Callable[[Any], t
                lambda answer: moved(nearest(value) for value in answer))  # fmt: skip
 
 
-def ball(dimension: int, radius: Number = 1) -> Family:
+def ball(dimension: int, radius: Number = 1) -> Answers:
     """The Euclidean ball of a radius in R^k. Centres are floats: projections of the cells of a grid onto the ball.
 
     Examples
@@ -160,7 +160,7 @@ def ball(dimension: int, radius: Number = 1) -> Family:
     size = as_written(radius, "the radius")
     if size <= 0:
         raise InvalidInput(f"the radius of a ball is positive, found {short(radius)}")
-    return Family(f"ball of radius {size} in R^{dimension}", 2 * size, net=lambda r: _ball_net(dimension, size, r))
+    return Answers(f"ball of radius {size} in R^{dimension}", 2 * size, net=lambda r: _ball_net(dimension, size, r))
 
 
 def _ball_net(dimension: int, size: Fraction, radius: Fraction) -> Net:
@@ -178,12 +178,12 @@ def _ball_net(dimension: int, size: Fraction, radius: Fraction) -> Net:
     return _power(axis, dimension, radius, projected)
 
 
-def finite(space: FiniteSpace) -> Family:
+def finite(space: FiniteSpace) -> Answers:
     """A finite space: its points are a net of every scale."""
     expect(space, FiniteSpace, "a finite family")
     table = space.distances
     across = None if table.infinite.any() else table.bounds(table.values.max())[1]
-    return Family(space.name, across, net=lambda radius: _finite_net(space, radius))
+    return Answers(space.name, across, net=lambda radius: _finite_net(space, radius))
 
 
 def _finite_net(space: FiniteSpace, radius: Fraction) -> Net:
@@ -201,13 +201,13 @@ def greedy_owners(near: NDArray[np.bool_]) -> Integers:
     return owner
 
 
-def countable_discrete() -> Family:
+def countable_discrete() -> Answers:
     """Infinitely many answers, any two at distance 1."""
     packing = Packing(Fraction(1), lambda i: i, lambda a, b: Fraction(int(a != b)), "all of them")
-    return Family("countable discrete space", Fraction(1), packing=packing)
+    return Answers("countable discrete space", Fraction(1), packing=packing)
 
 
-def real_line(cap: Number | None = 1) -> Family:
+def real_line(cap: Number | None = 1) -> Answers:
     """All real numbers at distance min(``cap``, |x − y|), or with ``cap=None`` at distance |x − y|.
 
     Theorem 3.4 speaks of bounded sets of databases. A function with bounded differences of inputs and any real number
@@ -216,37 +216,37 @@ def real_line(cap: Number | None = 1) -> Family:
     """
     if cap is None:
         text = "ln(1/δ)/γ by Laplace noise of scale γ/ln(1/δ)"
-        return Family("real line", None, unbounded_rate=text)
+        return Answers("real line", None, unbounded_rate=text)
     most = as_written(cap, "the cap")
     if most <= 0:
         raise InvalidInput(f"a cap on distances is positive, found {short(cap)}")
     packing = Packing(most, lambda i: most * i, lambda a, b: min(most, abs(a - b)), f"the multiples of {most}")
-    return Family(f"real line, distances capped at {most}", most, packing=packing)
+    return Answers(f"real line, distances capped at {most}", most, packing=packing)
 
 
-def sup_ball() -> Family:
+def sup_ball() -> Answers:
     """The unit ball of bounded sequences with the largest difference as distance (ℓ∞).
 
     The i-th unit vector is written as the tuple of places where it is 1.
     """
     packing = Packing(Fraction(1), lambda i: (i,), lambda a, b: Fraction(int(a != b)), "the unit vectors")
-    return Family("unit ball of ℓ∞", Fraction(2), packing=packing)
+    return Answers("unit ball of ℓ∞", Fraction(2), packing=packing)
 
 
-def thresholds() -> Family:
+def thresholds() -> Answers:
     """Databases of points in [0, 1], and the share of points up to t, for every t at once.
 
     Answers are distribution functions at the largest difference over all t (Kolmogorov distance); one record of N moves
     it by 1/N at most, and databases are the share of records that differ apart (Blum, Ligett and Roth 2008).
     """
     packing = Packing(Fraction(1), _point_database, _threshold_distance, "databases with all points at 1/(i + 2)")
-    return Family("thresholds over [0, 1]", Fraction(1), packing=packing)
+    return Answers("thresholds over [0, 1]", Fraction(1), packing=packing)
 
 
-def ranges() -> Family:
+def ranges() -> Answers:
     """Databases of points in [0, 1], and the share of points in [s, t], for all s ≤ t at once."""
     packing = Packing(Fraction(1), _point_database, _range_distance, "databases with all points at 1/(i + 2)")
-    return Family("range queries over [0, 1]", Fraction(1), packing=packing)
+    return Answers("range queries over [0, 1]", Fraction(1), packing=packing)
 
 
 def _point_database(i: int) -> tuple[Fraction, ...]:
@@ -270,7 +270,7 @@ def _range_distance(a: tuple[Fraction, ...], b: tuple[Fraction, ...]) -> Fractio
 
 def covering(
     number: Callable[[Fraction], float], *, diameter: Number | None = 1, everywhere: bool = False, name: str = ""
-) -> Family:
+) -> Answers:
     """A family known by its covering numbers: ``number(r)`` balls of radius r cover all answers, or ``inf`` do not.
 
     Parameters
@@ -284,19 +284,19 @@ def covering(
         raise InvalidInput(f"covering numbers are a function of the radius, found {shown(number)}")
     name = text(name, "the name of a family") or "family with given covering numbers"
     across = None if diameter is None else as_written(diameter, "the diameter")
-    return Family(name, across, covering_number=number, vouched=flag(everywhere, "everywhere"))
+    return Answers(name, across, covering_number=number, vouched=flag(everywhere, "everywhere"))
 
 
-def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1) -> Family:
+def samples(points: FiniteSpace | Iterable[Any], *, diameter: Number | None = 1) -> Answers:
     """A family of which only some answers are known: a finite space, or rows of coordinates (Euclidean)."""
     across = None if diameter is None else as_written(diameter, "the diameter")
     if isinstance(points, FiniteSpace):
-        return Family(f"samples: {points.name}", across, sampled=points)
+        return Answers(f"samples: {points.name}", across, sampled=points)
     table = floats(array(points, "samples", 2))
     if not np.isfinite(table).all():
         raise InvalidInput("samples have finite coordinates")
     space = FiniteSpace(range(len(table)), cdist(table, table), name=f"{len(table)} samples in R^{table.shape[1]}")
-    return Family(f"samples: {space.name}", across, sampled=space)
+    return Answers(f"samples: {space.name}", across, sampled=space)
 
 
 def _root_above(value: Fraction) -> Fraction:

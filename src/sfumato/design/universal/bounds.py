@@ -17,7 +17,7 @@ from sfumato.design.universal.answers import Regret
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.opponents import Opponent, worst_prior
 from sfumato.design.universal.prior_sets import PriorSet
-from sfumato.design.universal.question import Question
+from sfumato.design.universal.question import ReducedLoss
 from sfumato.design.universal.refute import float_pieces, search, verified
 from sfumato.errors import NotSupported
 from sfumato.numbers import Floats
@@ -26,7 +26,7 @@ _STARTS = 20
 _SIMPLICES = 400  # So many simplices are cut before the bound from above is taken as it stands.
 
 
-def bounded_regret(question: Question, channel: Channel, among: PriorSet, program: LeastLoss) -> Regret:
+def bounded_regret(question: ReducedLoss, channel: Channel, among: PriorSet, program: LeastLoss) -> Regret:
     """Bounds from both sides on the regret over all priors of a hull (or all of them)."""
     if question.relative or len(among.limits):
         raise NotSupported("relative regret, or regret on a ball, with so many cells", ["additive regret over a hull"])
@@ -40,7 +40,7 @@ def bounded_regret(question: Question, channel: Channel, among: PriorSet, progra
 
 
 def regret_above(
-    question: Question, channel: Channel, among: PriorSet, program: LeastLoss, simplices: int, goal: float = 0.0
+    question: ReducedLoss, channel: Channel, among: PriorSet, program: LeastLoss, simplices: int, goal: float = 0.0
 ) -> float:
     """A proved upper bound on the regret in units of the largest loss; stops within a thousandth of ``goal``."""
     pieces = float_pieces(question, channel, among)

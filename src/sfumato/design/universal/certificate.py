@@ -14,7 +14,7 @@ from sfumato.channels.prior import Prior
 from sfumato.design.optimal import design
 from sfumato.design.universal.answers import RegretCertificate
 from sfumato.design.universal.least_loss import LeastLoss
-from sfumato.design.universal.question import Question
+from sfumato.design.universal.question import ReducedLoss
 from sfumato.design.universal.regret import floor_at
 from sfumato.lp import LinearProgram
 from sfumato.numbers import Array, common_denominator, object_array
@@ -23,7 +23,7 @@ Orbits = tuple[tuple[int, ...], ...]
 
 
 def certified_below(
-    question: Question, priors: tuple[Prior, ...], weights: tuple[Fraction, ...], program: LeastLoss
+    question: ReducedLoss, priors: tuple[Prior, ...], weights: tuple[Fraction, ...], program: LeastLoss
 ) -> RegretCertificate:
     """What the priors and weights prove: exactly for exact types, with proved bounds otherwise."""
     total = sum(weights, Fraction(0))
@@ -60,7 +60,7 @@ def regret_program(sums: Array, costs: Array, least: Array, *, relative: bool) -
 
 
 def exact_losses(
-    question: Question, program: LeastLoss, priors: Array, bases: Array, orbits: Orbits | None = None
+    question: ReducedLoss, program: LeastLoss, priors: Array, bases: Array, orbits: Orbits | None = None
 ) -> tuple[Array, Array]:
     """What each ray, or orbit of rays, loses at integer priors (rows), and the least loss; times scale, exactly."""
     losses = question.uncertainties(priors, question.rays).astype(object)
@@ -75,7 +75,7 @@ def summed(losses: Array, orbits: Orbits) -> Array:
 
 
 def _least_average(
-    question: Question, integers: Array, totals: list[int], weights: tuple[Fraction, ...], program: LeastLoss
+    question: ReducedLoss, integers: Array, totals: list[int], weights: tuple[Fraction, ...], program: LeastLoss
 ) -> Fraction:
     """min over mechanisms of Σ_k λ_k U_M(π_k), times scale: the program of least loss with other costs."""
     if not question.exact:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from sfumato.channels.channel import Channel
-from sfumato.design.universal.question import Question
+from sfumato.design.universal.question import ReducedLoss
 from sfumato.numbers import TABLE_ROUNDING, Array, Floats, Integers, as_ball, dyadic, floats, fractions, object_array
 from sfumato.privacy.similarity import ball_powers, float_powers
 from sfumato.privacy.type import PrivacyType, ball_rate
@@ -124,7 +124,7 @@ def rounded_sides(
     return tuple(moved) if max(moved) <= TABLE_ROUNDING else None
 
 
-def rounding_regret(question: Question, moved: tuple[Fraction, ...]) -> Fraction:
+def rounding_regret(question: ReducedLoss, moved: tuple[Fraction, ...]) -> Fraction:
     """The largest t_x times the range of the losses at x."""
     ranges = (question.table.max(axis=0) - question.table.min(axis=0)) / question.scale
     return max(t * Fraction(r) for t, r in zip(moved, ranges, strict=True))

@@ -14,7 +14,7 @@ from sfumato.design.universal.answers import RegretCertificate, UniversalDesign
 from sfumato.design.universal.certificate import certified_below, exact_losses, regret_program
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.least_regret import universal_design
-from sfumato.design.universal.question import Question, pose
+from sfumato.design.universal.question import ReducedLoss, pose
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
 from sfumato.lp import solve
@@ -75,7 +75,7 @@ def impossibility(loss: Loss, privacy: PrivacyType) -> Verdict:
     return _impossible(question, certified_below(question, tuple(kept), _served(question, program, kept)[1], program))
 
 
-def _from_design(question: Question, design: UniversalDesign) -> Verdict:
+def _from_design(question: ReducedLoss, design: UniversalDesign) -> Verdict:
     if design.upper == 0:
         return fails("this mechanism is universally optimal", design.mechanism)
     if design.certificate is not None and design.lower > 0:
@@ -83,13 +83,13 @@ def _from_design(question: Question, design: UniversalDesign) -> Verdict:
     return undecided("no set of priors was found that no mechanism can serve", design)
 
 
-def _impossible(question: Question, certificate: RegretCertificate) -> Verdict:
+def _impossible(question: ReducedLoss, certificate: RegretCertificate) -> Verdict:
     count, regret = len(certificate.priors), certificate.bound
     witness = Impossibility(certificate.priors, regret, certificate, *_theorem(question))
     return holds(f"no mechanism comes nearer than {at_least(regret, 3)} to the best for {count} priors", witness)
 
 
-def _candidates(question: Question) -> list[Prior]:
+def _candidates(question: ReducedLoss) -> list[Prior]:
     """Even on all secrets that matter, on each two of them, and where two actions are as good as each other."""
     secrets, relevant = question.loss.secrets, question.relevant.tolist()
     supports = [tuple(relevant), *combinations(relevant, 2)]
@@ -97,7 +97,7 @@ def _candidates(question: Question) -> list[Prior]:
     return [*even, *pairwise_priors(question)]
 
 
-def pairwise_priors(question: Question, among: Iterable[int] | None = None) -> tuple[Prior, ...]:
+def pairwise_priors(question: ReducedLoss, among: Iterable[int] | None = None) -> tuple[Prior, ...]:
     """For each two secrets a prior on them at which the best action changes, if it does between them."""
     priors = []
     secrets = question.loss.secrets
@@ -117,7 +117,7 @@ def _below(one: list[int], other: list[int]) -> bool:
     return all(a <= b for a, b in zip(one, other, strict=True)) and one != other
 
 
-def _served(question: Question, program: LeastLoss, priors: list[Prior]) -> tuple[Fraction, tuple[Fraction, ...]]:
+def _served(question: ReducedLoss, program: LeastLoss, priors: list[Prior]) -> tuple[Fraction, tuple[Fraction, ...]]:
     """The least regret at all priors that a mechanism can have, and the weights of priors that prove it."""
     if not question.exact:
         raise NotSupported("a minimal set of priors for an irrational type", ["a rational alpha", "universal_design"])
@@ -129,7 +129,7 @@ def _served(question: Question, program: LeastLoss, priors: list[Prior]) -> tupl
     return solution.value, tuple(-Fraction(v) for v in solution.dual[-len(priors) :])
 
 
-def _minimised(question: Question, program: LeastLoss, priors: list[Prior]) -> list[Prior]:
+def _minimised(question: ReducedLoss, program: LeastLoss, priors: list[Prior]) -> list[Prior]:
     """Leave priors out, the last first, as long as no mechanism serves the rest."""
     weights = _served(question, program, priors)[1]
     kept = [p for p, w in zip(priors, weights, strict=True) if w > 0]
@@ -142,7 +142,7 @@ def _minimised(question: Question, program: LeastLoss, priors: list[Prior]) -> l
     return kept
 
 
-def _theorem(question: Question) -> tuple[str | None, tuple[Prior, ...]]:
+def _theorem(question: ReducedLoss) -> tuple[str | None, tuple[Prior, ...]]:
     """Lemma A6 of paper A where it applies: equal distances, and three secrets no two of which share a best action."""
     space = question.privacy.space
     n = len(space)

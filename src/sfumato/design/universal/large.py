@@ -24,7 +24,7 @@ from sfumato.design.universal.bounds import regret_above
 from sfumato.design.universal.certificate import regret_program
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import PriorSet
-from sfumato.design.universal.question import Question
+from sfumato.design.universal.question import ReducedLoss
 from sfumato.design.universal.refute import search
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
@@ -39,7 +39,7 @@ _SECONDS = 30.0  # After so many seconds no new round begins.
 _MOST_PAIRS = 2500  # One design problem has at most so many actions of two games at once.
 
 
-def large_design(question: Question, among: PriorSet, started: float) -> UniversalDesign:
+def large_design(question: ReducedLoss, among: PriorSet, started: float) -> UniversalDesign:
     """A mixture of mechanisms that are best for single priors, with bounds on the least regret from both sides."""
     if question.relative or len(among.limits):
         raise NotSupported(
@@ -75,7 +75,7 @@ def large_design(question: Question, among: PriorSet, started: float) -> Univers
 class _Game:
     """Mechanisms that are best for single priors, against those priors; floats in units of the largest loss."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: ReducedLoss) -> None:
         self.question = question
         self.priors: list[Floats] = []
         self.least: list[float] = []
@@ -122,7 +122,7 @@ def _rounded_down(table: Array) -> Array:
 
 
 def two_priors(
-    question: Question, one: Prior, two: Prior, share: Fraction = Fraction(1, 2)
+    question: ReducedLoss, one: Prior, two: Prior, share: Fraction = Fraction(1, 2)
 ) -> RegretCertificate | None:
     """No mechanism has less regret than this at one of two priors: both games at once are one design problem.
 

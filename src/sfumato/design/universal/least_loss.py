@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from sfumato.channels.channel import Channel
-from sfumato.design.universal.question import Question, exact_product, float_rays, largest_entry
+from sfumato.design.universal.question import ReducedLoss, exact_product, float_rays, largest_entry
 from sfumato.errors import SolverError
 from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, Floats, Integers, common_denominator, from_flint, object_array, to_flint
@@ -58,7 +58,7 @@ class _Basis:
 class LeastLoss:
     """The program of one question, with the tableau where it stands."""
 
-    question: Question
+    question: ReducedLoss
     state: tuple[Floats, Integers] | None = None
 
     def approximate(self, priors: Floats) -> Least:

@@ -28,7 +28,7 @@ from sfumato.design.universal.certificate import certified_below, exact_losses, 
 from sfumato.design.universal.large import large_design
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
-from sfumato.design.universal.question import Question, pose
+from sfumato.design.universal.question import ReducedLoss, pose
 from sfumato.design.universal.refute import inside, search
 from sfumato.design.universal.regret import LossCells, cell_priors, float_priors, regret_on, worst_case_regret
 from sfumato.design.universal.symmetry import RaySymmetry, symmetry_of
@@ -113,7 +113,7 @@ def universal_design(
     return replace(design, seconds=perf_counter() - started)
 
 
-def _by_theorem(question: Question) -> UniversalDesign | None:
+def _by_theorem(question: ReducedLoss) -> UniversalDesign | None:
     """A mechanism that is known by name, if a theorem says that it has no regret.
 
     Exact types with few secrets need no theorem: there everything is decided in rationals.
@@ -130,7 +130,7 @@ def _by_theorem(question: Question) -> UniversalDesign | None:
     return None
 
 
-def _named(question: Question) -> Iterator[Mechanism]:
+def _named(question: ReducedLoss) -> Iterator[Mechanism]:
     """On a tree the mechanism that is as steep as the type allows; for two actions the one that names the better."""
     privacy = question.privacy
     steepest = _steepest(privacy) if is_tree(privacy.space) else None
@@ -161,7 +161,7 @@ def _about_all(ground: OptimalityGround) -> bool:
 class _CuttingPlanes:
     """The cutting planes so far: integer priors, their least losses, and what each costs on each orbit of rays."""
 
-    question: Question
+    question: ReducedLoss
     among: PriorSet
     region: PriorSet
     symmetry: RaySymmetry
@@ -172,7 +172,7 @@ class _CuttingPlanes:
     bases: Integers
 
     @classmethod
-    def of(cls, question: Question, among: PriorSet, most: int) -> _CuttingPlanes:
+    def of(cls, question: ReducedLoss, among: PriorSet, most: int) -> _CuttingPlanes:
         symmetry = symmetry_of(question)
         if among.everything:
             region = (

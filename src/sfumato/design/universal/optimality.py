@@ -11,7 +11,7 @@ from sfumato.design.universal.answers import Better
 from sfumato.design.universal.cells import LARGEST_MOST, MOST_RAYS
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
-from sfumato.design.universal.question import Question, member_of, pose, type_of
+from sfumato.design.universal.question import ReducedLoss, member_of, pose, type_of
 from sfumato.design.universal.refute import refute
 from sfumato.design.universal.regret import cells_of, regret_on
 from sfumato.design.universal.theorems import OptimalityGround, theorem
@@ -96,7 +96,7 @@ def is_universally_optimal(
     return verdict
 
 
-def _searched(question: Question, channel: Channel, among: PriorSet, starts: int, most: int) -> Verdict:
+def _searched(question: ReducedLoss, channel: Channel, among: PriorSet, starts: int, most: int) -> Verdict:
     program = LeastLoss(question)
     n = len(question.relevant)
     tried = 0
@@ -118,7 +118,7 @@ def _searched(question: Question, channel: Channel, among: PriorSet, starts: int
     return undecided(f"no theorem applies, {listed}, and a search from {starts} starts found nothing better")
 
 
-def _enumerated(question: Question, channel: Channel, among: PriorSet, program: LeastLoss, most: int) -> Verdict:
+def _enumerated(question: ReducedLoss, channel: Channel, among: PriorSet, program: LeastLoss, most: int) -> Verdict:
     cells = cells_of(question, channel, among, most)
     regret = regret_on(question, cells, program)
     if regret.upper == 0 and question.exact:

@@ -36,7 +36,7 @@ _SMALL_CHANNEL = 400  # Up to so many entries are compared one by one.
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class ReducedLoss:
     """A loss, reduced and in integers: ``table`` = (ℓ − floor) · ``scale`` for the actions that are kept.
 
     ``relative`` questions keep the loss as it is (no floor): ratios are not blind to what is added.
@@ -140,7 +140,7 @@ class Question:
         return np.asarray(np.min(costs, axis=0), dtype=np.float64)
 
 
-def pose(loss: Loss, privacy: PrivacyType, *, relative: bool = False) -> Question:
+def pose(loss: Loss, privacy: PrivacyType, *, relative: bool = False) -> ReducedLoss:
     """Check that a loss and a promise fit together, and reduce the loss."""
     privacy = as_type(privacy)
     loss = expect(loss, Loss, "a loss", "losses.distance(space), Loss(actions, secrets, table)")
@@ -149,7 +149,7 @@ def pose(loss: Loss, privacy: PrivacyType, *, relative: bool = False) -> Questio
 
 
 @lru_cache(maxsize=64)
-def _posed(loss: Loss, privacy: PrivacyType, relative: bool) -> Question:
+def _posed(loss: Loss, privacy: PrivacyType, relative: bool) -> ReducedLoss:
     """Kept for the next mechanism that is asked about."""
     values = fractions(loss.matrix)
     if relative and (values < 0).any():
@@ -167,7 +167,7 @@ def _posed(loss: Loss, privacy: PrivacyType, relative: bool) -> Question:
     table, denominator = common_denominator(values)
     common = gcd(*(int(v) for v in table.ravel())) or 1
     table = object_array((int(v) // common for v in table.ravel()), table.shape)
-    return Question(privacy, loss, relative, table, Fraction(denominator, common), tuple(kept))
+    return ReducedLoss(privacy, loss, relative, table, Fraction(denominator, common), tuple(kept))
 
 
 def type_of(mechanism: Any, privacy: PrivacyType | None) -> PrivacyType:

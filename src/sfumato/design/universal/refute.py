@@ -20,7 +20,7 @@ from sfumato.design.universal.answers import Better
 from sfumato.design.universal.least_loss import LeastLoss
 from sfumato.design.universal.opponents import Opponent, worst_prior
 from sfumato.design.universal.prior_sets import PriorSet
-from sfumato.design.universal.question import Question, exact_product
+from sfumato.design.universal.question import ReducedLoss, exact_product
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.measures.uncertainty import posterior_loss
 from sfumato.numbers import Array, Floats, floats, object_array
@@ -40,7 +40,7 @@ class RegretSearch:
 
 
 def search(
-    question: Question,
+    question: ReducedLoss,
     channel: Channel,
     among: PriorSet,
     program: LeastLoss,
@@ -95,14 +95,14 @@ def _towards(goal: Floats, start: Floats, among: PriorSet) -> Floats:
     return np.asarray(start + min(1.0, float(reach)) * (goal - start))
 
 
-def float_pieces(question: Question, channel: Channel, among: PriorSet) -> Floats:
+def float_pieces(question: ReducedLoss, channel: Channel, among: PriorSet) -> Floats:
     """Loss of each action at each output in floats, linear in the coordinates of priors; units of the largest loss."""
     matrix = floats(channel.matrix)
     table = matrix[:, matrix.any(axis=0)].T[:, None, :] * question.float_table[None, :, :]
     return np.ascontiguousarray(table if among.everything else table @ among.generators.astype(np.float64))
 
 
-def _starts(among: PriorSet, starts: int, seed: int, question: Question) -> Iterator[Floats]:
+def _starts(among: PriorSet, starts: int, seed: int, question: ReducedLoss) -> Iterator[Floats]:
     """Coordinates of priors: even, then random with few and with many secrets, the weights far apart."""
     size = among.generators.shape[1]
     relevant = question.relevant if among.everything else np.arange(size)
@@ -138,7 +138,7 @@ def inner_point(among: PriorSet) -> Floats:
 
 
 def refute(
-    question: Question, channel: Channel, among: PriorSet, program: LeastLoss, starts: int = 50, seed: int = 0
+    question: ReducedLoss, channel: Channel, among: PriorSet, program: LeastLoss, starts: int = 50, seed: int = 0
 ) -> Better | None:
     """A verified counter-example to universal optimality, or None if the search saw none."""
     enough = _VISIBLE_REGRET
@@ -155,7 +155,7 @@ def refute(
 
 
 def verified(
-    question: Question, channel: Channel, among: PriorSet, program: LeastLoss, weights: Floats
+    question: ReducedLoss, channel: Channel, among: PriorSet, program: LeastLoss, weights: Floats
 ) -> Better | None:
     """The counter-example at a prior near the given one, if exact arithmetic confirms it."""
     for grid in _GRIDS:
@@ -171,7 +171,9 @@ def verified(
     return None
 
 
-def _best_mechanism(question: Question, program: LeastLoss, prior: Prior, integers: Array, weights: Floats) -> Channel:
+def _best_mechanism(
+    question: ReducedLoss, program: LeastLoss, prior: Prior, integers: Array, weights: Floats
+) -> Channel:
     """Exact by rays where these are few and rational, else designed and proved."""
     if Opponent(program).by_rays and question.exact:
         least = program.approximate(np.asarray(weights / weights.sum())[None, :])

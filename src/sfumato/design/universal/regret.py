@@ -24,7 +24,7 @@ from sfumato.design.universal.cells import LARGEST_MOST, MOST_RAYS, cell_vertice
 from sfumato.design.universal.least_loss import MARGIN, Least, LeastLoss
 from sfumato.design.universal.prior_sets import Priors, PriorSet, prior_set
 from sfumato.design.universal.question import (
-    Question,
+    ReducedLoss,
     exact_product,
     member_of,
     merged_columns,
@@ -117,13 +117,13 @@ def float_priors(priors: Array) -> Floats:
     return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
-def cells_of(question: Question, channel: Channel, among: PriorSet, most: int = MOST_RAYS) -> LossCells:
+def cells_of(question: ReducedLoss, channel: Channel, among: PriorSet, most: int = MOST_RAYS) -> LossCells:
     """Enumerate the vertices of the cells of a mechanism."""
     columns, weights = merged_columns(channel)
     return LossCells(columns, weights, cell_priors(question, columns, among, most))
 
 
-def cell_priors(question: Question, columns: Array, among: PriorSet, most: int = MOST_RAYS) -> Array:
+def cell_priors(question: ReducedLoss, columns: Array, among: PriorSet, most: int = MOST_RAYS) -> Array:
     """The integer priors at which the cells of a mechanism with these columns meet, one row each."""
     pieces = question.pieces(columns, among)
     if not among.everything:
@@ -135,7 +135,7 @@ def cell_priors(question: Question, columns: Array, among: PriorSet, most: int =
     return priors
 
 
-def regret_on(question: Question, cells: LossCells, program: LeastLoss) -> Regret:
+def regret_on(question: ReducedLoss, cells: LossCells, program: LeastLoss) -> Regret:
     """The worst regret over the given priors, with all that is known about its cells."""
     method = f"{len(cells.priors)} vertices of cells"
     if question.exact and _passes_rays(question, cells):
@@ -149,7 +149,7 @@ def regret_on(question: Question, cells: LossCells, program: LeastLoss) -> Regre
     return Regret(*worst, method, len(cells.priors), question.relative)
 
 
-def _regret_at(question: Question, loss: Fraction, least: Fraction) -> Fraction | None:
+def _regret_at(question: ReducedLoss, loss: Fraction, least: Fraction) -> Fraction | None:
     """Additive in units of the loss, or relative; None for infinite."""
     if not question.relative:
         return (loss - least) / question.scale
@@ -180,7 +180,7 @@ class _Own:
         return np.asarray(self.numerators.astype(np.float64) / scale / self.totals.astype(np.float64))
 
 
-def _own_loss(question: Question, cells: LossCells) -> _Own:
+def _own_loss(question: ReducedLoss, cells: LossCells) -> _Own:
     """U_M(π) at each prior."""
     parts = question.uncertainties(cells.priors, cells.columns.T)
     weights = fractions(cells.weights)
@@ -190,7 +190,7 @@ def _own_loss(question: Question, cells: LossCells) -> _Own:
     return _Own(exact_product(parts, integers[:, None])[:, 0], denominator, totals, question.largest)
 
 
-def _passes_rays(question: Question, cells: LossCells) -> bool:
+def _passes_rays(question: ReducedLoss, cells: LossCells) -> bool:
     """The criterion without programs: columns M_y independent, n of them, and Σ_y c_iy U(π∘M_y) ≤ U(π∘v_i).
 
     If it holds for every ray v_i = Σ_y c_iy M_y at every vertex of a cell, the mechanism is optimal everywhere. If it
@@ -215,7 +215,7 @@ def _passes_rays(question: Question, cells: LossCells) -> bool:
     return bool((left <= right * scales[None, :]).all())
 
 
-def _regrets_above(question: Question, own: _Own, least: Least) -> Floats:
+def _regrets_above(question: ReducedLoss, own: _Own, least: Least) -> Floats:
     """Bounds on the regret at each prior in floats, from above."""
     high, low = own.floats + 4 * MARGIN, np.maximum(least.bounds, 0.0)
     if not question.relative:
@@ -228,7 +228,7 @@ def _regrets_above(question: Question, own: _Own, least: Least) -> Floats:
 _Worst = tuple[Fraction | None, Fraction | None, Prior, Channel]
 
 
-def _exact_worst(question: Question, cells: LossCells, program: LeastLoss, own: _Own, least: Least) -> _Worst:
+def _exact_worst(question: ReducedLoss, cells: LossCells, program: LeastLoss, own: _Own, least: Least) -> _Worst:
     """Vertices in the order of their regret in floats, each decided exactly, until none can be worse."""
     upper = _regrets_above(question, own, least)
     order = np.argsort(-upper, kind="stable")
@@ -251,7 +251,7 @@ def _exact_worst(question: Question, cells: LossCells, program: LeastLoss, own: 
     return worst, worst, Prior.from_counts(prior, question.loss.secrets), program.mechanism(prior, least.bases[i])
 
 
-def _bounded_worst(question: Question, cells: LossCells, own: _Own, least: Least) -> _Worst:
+def _bounded_worst(question: ReducedLoss, cells: LossCells, own: _Own, least: Least) -> _Worst:
     """For irrational types: a proved mechanism at the worst vertex, and the bounds of prices at all."""
     guess = own.floats - least.values
     if question.relative:
@@ -267,7 +267,7 @@ def _bounded_worst(question: Question, cells: LossCells, own: _Own, least: Least
     return (None if lower is None else max(lower, Fraction(0))), upper, prior, best.mechanism.channel
 
 
-def floor_at(question: Question, prior: Prior) -> Fraction:
+def floor_at(question: ReducedLoss, prior: Prior) -> Fraction:
     """What the question leaves out of the loss: Σ_x π_x min_w ℓ(w, x)."""
     values = fractions(question.loss.matrix)[list(question.kept)].min(axis=0)
     return Fraction(sum((w * v for w, v in zip(fractions(prior.weights), values, strict=True)), Fraction(0)))

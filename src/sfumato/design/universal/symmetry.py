@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.design.universal.question import Question
+from sfumato.design.universal.question import ReducedLoss
 from sfumato.errors import NotSupported
 from sfumato.numbers import Array, Integers
 from sfumato.spaces.isometries import isometries
@@ -29,7 +29,7 @@ class RaySymmetry:
     limits: Array
 
 
-def symmetry_of(question: Question) -> RaySymmetry:
+def symmetry_of(question: ReducedLoss) -> RaySymmetry:
     """The isometries of the space under which the reduced loss is the same up to the names of actions."""
     n = question.table.shape[1]
     group = np.arange(n)[None, :]
@@ -43,7 +43,7 @@ def symmetry_of(question: Question) -> RaySymmetry:
     return RaySymmetry(group, _orbits(question, group), _region(group))
 
 
-def _orbits(question: Question, group: Integers) -> tuple[tuple[int, ...], ...]:
+def _orbits(question: ReducedLoss, group: Integers) -> tuple[tuple[int, ...], ...]:
     """Rays that isometries turn into each other; heights tell rays apart exactly."""
     heights = question.corner.coefficients
     place = {(row - row[0]).tobytes(): i for i, row in enumerate(heights)}

@@ -18,7 +18,7 @@ from sfumato.channels.channel import Channel
 from sfumato.channels.composition import restrict
 from sfumato.design.universal.ideal import rounded_by, rounded_sides, rounding_regret
 from sfumato.design.universal.prior_sets import primitive
-from sfumato.design.universal.question import Question, merged_columns, pose, type_on
+from sfumato.design.universal.question import ReducedLoss, merged_columns, pose, type_on
 from sfumato.losses.classes import is_single_crossing
 from sfumato.losses.loss import Loss, restrict_loss
 from sfumato.numbers import Array, at_most, common_denominator, fractions, is_exact
@@ -50,7 +50,7 @@ class OptimalityGround:
         return f"{self.name}: {self.checked}{rounding}"
 
 
-def theorem(question: Question, channel: Channel) -> OptimalityGround | None:
+def theorem(question: ReducedLoss, channel: Channel) -> OptimalityGround | None:
     """The first theorem whose hypotheses hold for a mechanism of the type, or for the one it is rounded from."""
     if question.trivial:
         action = question.loss.actions[question.kept[0]]
@@ -59,7 +59,7 @@ def theorem(question: Question, channel: Channel) -> OptimalityGround | None:
     return next((ground for one in grounds if (ground := one(question, channel)) is not None), None)
 
 
-def _on_all_secrets(question: Question, channel: Channel) -> OptimalityGround | None:
+def _on_all_secrets(question: ReducedLoss, channel: Channel) -> OptimalityGround | None:
     space = question.privacy.space
     if not is_tree(space):
         return None
@@ -117,7 +117,7 @@ def _excludes(table: Array) -> bool:
     return bool((positive.sum(axis=1) == 1).all() and (positive.sum(axis=0) <= 1).all())
 
 
-def _lifted(question: Question, channel: Channel) -> OptimalityGround | None:
+def _lifted(question: ReducedLoss, channel: Channel) -> OptimalityGround | None:
     """Optimal on the secrets that matter, hence on all (the true half of Theorem 6(5) of paper A)."""
     relevant = question.relevant
     if question.relative or not 2 <= len(relevant) < len(channel.secrets):
@@ -131,7 +131,7 @@ def _lifted(question: Question, channel: Channel) -> OptimalityGround | None:
     return OptimalityGround("lifted from a subset", shape, (below,), below.regret)
 
 
-def _sum(question: Question, channel: Channel) -> OptimalityGround | None:
+def _sum(question: ReducedLoss, channel: Channel) -> OptimalityGround | None:
     """Both games of a sum ℓ((w, v), x) = ℓ₁(w, x) + ℓ₂(v, x), as ``losses.add`` makes it, are served best."""
     games = _games(question.loss)
     if games is None:
@@ -148,7 +148,7 @@ def _sum(question: Question, channel: Channel) -> OptimalityGround | None:
     )
 
 
-def _two_sides(question: Question, channel: Channel) -> OptimalityGround | None:
+def _two_sides(question: ReducedLoss, channel: Channel) -> OptimalityGround | None:
     """Two actions, each better on one side, all secrets of one side as far from all of the other, and a steep channel.
 
     Rows averaged over the sides are a mechanism on two secrets, and the columns are those of the best one.

@@ -1,32 +1,27 @@
-"""From a spec to Python values: space, promise, prior, loss, objective. Every command that takes a spec begins here.
+"""From a spec to Python values where secrets are a list: space, prior, loss, outputs, objective.
 
 Paths in a spec are relative to its folder. Whatever does not fit is one line with the file and the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from sfumato.channels import Prior
 from sfumato.design import objectives
-from sfumato.design.boxes.optimal import TOLERANCE as BOX_TOLERANCE
-from sfumato.errors import InvalidInput, NotSupported, SfumatoError
+from sfumato.errors import InvalidInput, NotSupported
 from sfumato.labels import text_of
-from sfumato.losses import LOSSES, CoordinateLoss, Loss
+from sfumato.losses import LOSSES, Loss
 from sfumato.losses import default as default_loss
-from sfumato.measures import mean_workload, workload
-from sfumato.privacy import PrivacyType, predicates
 from sfumato.spaces import SPACES, FiniteSpace
-from sfumato.spaces.box import Box
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
-from sfumato.specs.boxes import BOXES, box_of, check_question, outputs_on, prior_on
+from sfumato.specs.boxes import BOXES
 from sfumato.specs.maps import MAPS, area_numbers
+from sfumato.specs.question import naming
 from sfumato.specs.schema_maps import AreasSpec
 from sfumato.specs.spec import Spec
 from sfumato.specs.tables import (
@@ -41,155 +36,33 @@ from sfumato.specs.tables import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Setup:
-    """What a spec stands for; ``outputs`` is None where all actions may come, ``privacy`` where no ratio is bounded,
-    because nothing is promised or only something about events, which is ``under`` then.
-    """
-
-    space: FiniteSpace
-    prior: Prior
-    loss: Loss
-    privacy: PrivacyType | None
-    outputs: tuple[Any, ...] | None
-    objective: Any
-    tolerance: float
-    time_limit: float | None
-    solver: str
-    under: Any = ()
-
-    @property
-    def about_shares(self) -> bool:
-        """Whether shares of a population are estimated, so that no loss takes part."""
-        return bool(self.objective.criterion == "shares")
-
-    @property
-    def loss_on_outputs(self) -> Loss:
-        """The loss with no other actions than the outputs."""
-        if self.outputs is None:
-            return self.loss
-        rows = [self.loss.actions.index(w) for w in self.outputs]
-        return Loss(self.outputs, self.loss.secrets, self.loss.matrix[rows], self.loss.name)
-
-
-@dataclass(frozen=True, eq=False)
-class BoxSetup(Setup):
-    """The same for coordinates: secrets are all points of a box, and ``outputs`` are points.
-
-    ``note`` says how many points of a file lie in the box, where some do not.
-    """
-
-    space: Box  # type: ignore[assignment]  # what has a list of secrets asks for no box
-    loss: CoordinateLoss  # type: ignore[assignment]
-    note: str = ""
-
-    @property
-    def loss_on_outputs(self) -> CoordinateLoss:  # type: ignore[override]
-        """The loss: it is that of any point."""
-        return self.loss
-
-
-def setup(spec: Spec) -> Setup:
-    """Everything that a spec stands for.
-
-    Examples
-    --------
-    >>> from sfumato.specs.spec import spec_from_values
-    >>> values = {"space": {"kind": "line", "n": 3}, "privacy": {"alpha": 0.5}, "loss": {"kind": "absolute"}}
-    >>> question = setup(spec_from_values(values))
-    >>> question.privacy, question.loss
-    (PrivacyType(line(3), alpha=1/2), Loss(absolute, 3 actions, 3 secrets))
-    """
-    if spec.space.kind in BOXES:
-        return _on_box(spec)
-    space = space_of(spec)
-    loss = loss_of(spec, space)
-    limit = spec.solve.time_limit
-    return Setup(
-        space,
-        prior_of(spec, space),
-        loss,
-        None if spec.privacy is None or spec.privacy.delta is not None else privacy_of(spec, space),
-        outputs_of(spec, loss),
-        objective_of(spec, space),
-        float(spec.solve.tolerance),
-        None if limit is None else float(limit),
-        spec.solve.solver,
-        under_of(spec, space),
-    )
-
-
-def _on_box(spec: Spec) -> BoxSetup:
-    check_question(spec)
-    with _naming(spec, "space"):
-        home = box_of(spec)
-    with _naming(spec, "prior"):
-        prior, note = prior_on(spec.prior, spec, home)
-    with _naming(spec, "loss", "outputs"):
-        outputs = outputs_on(spec.loss.outputs, spec, home)
-    solve = spec.solve
-    return BoxSetup(
-        home, prior, CoordinateLoss(home), None if spec.privacy is None else privacy_of(spec, home), outputs,
-        objectives.expected(), float(solve.tolerance) if "tolerance" in solve.model_fields_set else BOX_TOLERANCE,
-        None if solve.time_limit is None else float(solve.time_limit), solve.solver, note=note,
-    )  # fmt: skip
-
-
 def space_of(spec: Spec) -> FiniteSpace:
     """Where the secrets live; its unit may come from ``per`` of the promise. A box has no list of secrets."""
     if spec.space.kind in BOXES:
         raise NotSupported(
             f"{spec.source}: [space]: a list of secrets of a box", ["kind = 'grid', the centres of cells"]
         )
-    with _naming(spec, "space"):
+    with naming(spec, "space"):
         built = BUILDERS[spec.space.kind](spec.space, spec)
     per = spec.privacy.per if spec.privacy is not None else None
     if per is None or per == built.unit:
         return built
-    with _naming(spec, "privacy"):
+    with naming(spec, "privacy"):
         if built.unit:
             raise InvalidInput(f"the promise is per {per!r}, but the distances of the space are in {built.unit!r}")
     return _in_unit(built, per)
 
 
-def privacy_of(spec: Spec, space: FiniteSpace | Box) -> PrivacyType:
-    """What is promised."""
-    if spec.privacy is None:
-        raise InvalidInput(f"{spec.source}: table [privacy] is missing: say epsilon = … or alpha = …")
-    with _naming(spec, "privacy"):
-        return PrivacyType(space, **_amount(spec.privacy, space.unit))
-
-
-def _amount(given: schema.PrivacySpec, unit: str) -> dict[str, Any]:
-    """ε or α; that odds double at a distance is ε = ln 2 over it."""
-    if given.double_at is None:
-        return {"epsilon": given.epsilon, "alpha": given.alpha}
-    apart = in_unit(given.double_at, unit, "double_at")
-    if apart <= 0:
-        raise InvalidInput(f"double_at must be positive, found {given.double_at}")
-    return {"epsilon": f"ln(2)*{apart.denominator}/{apart.numerator}"}
-
-
-def under_of(spec: Spec, space: FiniteSpace) -> Any:
-    """What is promised about events, and between which secrets."""
-    given = spec.privacy
-    if given is None or given.delta is None:
-        return ()
-    with _naming(spec, "privacy"):
-        promised = predicates.epsilon_delta(**_amount(given, space.unit), delta=given.delta)
-        return promised, (space if given.neighbours == "adjacent" else None)
-
-
 def prior_of(spec: Spec, space: FiniteSpace) -> Prior:
     """How likely the secrets are."""
-    with _naming(spec, "prior"):
-        return _prior(spec.prior, spec, space)
+    with naming(spec, "prior"):
+        return prior_in(spec.prior, spec, space)
 
 
 def loss_of(spec: Spec, space: FiniteSpace) -> Loss:
     """What is at stake."""
     given = spec.loss
-    with _naming(spec, "loss"):
+    with naming(spec, "loss"):
         if isinstance(given, schema.ThresholdSpec):
             return LOSSES["threshold"](space, given.radius)
         if isinstance(given, schema.MemberSpec):
@@ -208,7 +81,7 @@ def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:
     given = spec.loss.outputs
     if given is None:
         return None
-    with _naming(spec, "loss", "outputs"):
+    with naming(spec, "loss", "outputs"):
         if isinstance(given, schema.OutputsSpec):
             if given.column is None:
                 raise InvalidInput("columns are those of points on a box: name the column of the actions")
@@ -221,39 +94,18 @@ def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:
 def objective_of(spec: Spec, space: FiniteSpace) -> Any:
     """What is to be made small, as :mod:`sfumato.design.objectives` says it."""
     given = spec.objective
-    with _naming(spec, "objective"):
+    with naming(spec, "objective"):
         limits = []
         if given.worst_loss is not None:
             limits.append(objectives.loss_at_most(given.worst_loss))
         if given.displacement is not None:
             limits.append(objectives.displacement_at_most(given.displacement.radius, given.displacement.probability))
-        if given.kind == "shares":
-            return _about_shares(spec, space)
         if given.kind == "worst secret":
             return objectives.worst_secret(limits=limits)
         if given.kind == "worst prior":
-            priors = [_prior(prior, spec, space) for prior in given.priors or ()]
+            priors = [prior_in(prior, spec, space) for prior in given.priors or ()]
             return objectives.worst_prior(priors, limits=limits)
         return objectives.expected(limits=limits, then=given.then)
-
-
-def _about_shares(spec: Spec, space: FiniteSpace) -> Any:
-    """An objective about estimates: what is estimated, and for which distributions."""
-    given = spec.objective
-    if spec.loss.model_fields_set - {"kind"} or getattr(spec.loss, "kind", "") != "default":
-        raise InvalidInput("there is no [loss] beside shares: nobody acts on a single answer")
-    what = given.workload
-    asked = mean_workload(space, given.values) if what == "mean" else workload(what, space)
-    return objectives.shares(asked, priors=[_prior(prior, spec, space) for prior in given.priors or ()])
-
-
-@contextmanager
-def _naming(spec: Spec, *path: str) -> Iterator[None]:
-    """Errors get the name of the file and of the table, once."""
-    try:
-        yield
-    except SfumatoError as error:
-        raise InvalidInput(f"{spec.source}: [{'.'.join(path)}]: {error}") from error
 
 
 def _by_parameters(given: Any, spec: Spec) -> FiniteSpace:
@@ -356,7 +208,8 @@ def _column(named: str | None, usual: tuple[str, ...], table: Columns) -> str:
     return column
 
 
-def _prior(given: schema.PriorSpec, spec: Spec, space: FiniteSpace) -> Prior:
+def prior_in(given: schema.PriorSpec, spec: Spec, space: FiniteSpace) -> Prior:
+    """How likely the secrets are by one of the priors of a spec."""
     amounts = given.weights if given.counts is None else given.counts
     if given.points is not None or (isinstance(amounts, list) and any(isinstance(part, list) for part in amounts)):
         raise InvalidInput(

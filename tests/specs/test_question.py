@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.errors import InvalidInput
 from sfumato.specs import spec as specs
-from sfumato.specs.setup import setup
+from sfumato.specs.families import as_question
 from sfumato.specs.spec import spec_from_text, spec_from_values, to_toml
 
 
@@ -17,17 +17,17 @@ def test_lengths_may_name_their_unit() -> None:
     threshold = {"loss": {"kind": "threshold", "radius": "750 m"}}
     spec = spec_from_values({**town, **threshold})
     assert spec_from_text(to_toml(spec)) == spec
-    asked = setup(spec)
+    asked = as_question(spec)
     assert asked.space.distance((0, 0), (0, 1)) == 0.5 and asked.loss.name == "threshold(3/4)"
     street = {"space": {"kind": "line", "n": 3, "step": "0.5 mi", "unit": "ft"}}
-    assert setup(spec_from_values(street)).space.distance(0, 1) == 2640
+    assert as_question(spec_from_values(street)).space.distance(0, 1) == 2640
     apart = {"space": {"kind": "discrete", "n": 3, "distance": "1 km", "unit": "m"}}
-    assert setup(spec_from_values(apart)).space.distance(0, 1) == 1000
+    assert as_question(spec_from_values(apart)).space.distance(0, 1) == 1000
     limit = {"objective": {"displacement": {"radius": "600 m", "probability": 0.5}}}
-    assert str(setup(spec_from_values({**town, **limit})).objective.limits[0].radius) == "600 m"
+    assert str(as_question(spec_from_values({**town, **limit})).objective.limits[0].radius) == "600 m"
     for wrong in ("5 minutes", "1e999999999 m"):
         with pytest.raises(InvalidInput, match="loss"):
-            setup(spec_from_values({**town, "loss": {"kind": "threshold", "radius": wrong}}))
+            as_question(spec_from_values({**town, "loss": {"kind": "threshold", "radius": wrong}}))
 
 
 def test_labels_that_no_float_holds_are_refused() -> None:
@@ -35,7 +35,7 @@ def test_labels_that_no_float_holds_are_refused() -> None:
         spec_from_text("[space]\nkind = 'line'\nlabels = [1, 1e999999999]\n")
     named = spec_from_values({"space": {"kind": "line", "labels": ["1", "1e999999999"]}, "loss": {"kind": "absolute"}})
     with pytest.raises(InvalidInput, match="'1e999999999'"):
-        setup(named)
+        as_question(named)
 
 
 @pytest.mark.parametrize("number", ["1e99999999999999999999", "9" * 5000])
@@ -55,6 +55,6 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "prior": {"counts": "people"},
         "loss": {"outputs": {"file": "cities.csv", "column": "name"}},
     }
-    question = setup(spec_from_values(values, tmp_path))
+    question = as_question(spec_from_values(values, tmp_path))
     assert question.prior.weights.tolist()[0] == 0.5 and question.outputs == ("A", "B", "C")
     assert reads == [tmp_path / "cities.csv"]

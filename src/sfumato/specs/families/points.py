@@ -1,0 +1,90 @@
+"""Questions about coordinates: the secrets are all points of a box, on a plane or on the Earth."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from sfumato.design import Design, objectives
+from sfumato.design.boxes.optimal import TOLERANCE
+from sfumato.errors import counted, short
+from sfumato.losses import CoordinateLoss
+from sfumato.numbers import at_least, at_most
+from sfumato.report.box_facts import blind_loss
+from sfumato.report.box_sections import lattice_words
+from sfumato.specs.boxes import BOXES, box_of, check_question, outputs_on, prior_on
+from sfumato.specs.families.family import Family
+from sfumato.specs.question import Question, effort_of, naming, promise_of
+from sfumato.specs.spec import Spec
+from sfumato.specs.words import amount, on_the_ground, promised
+
+
+def _question(spec: Spec) -> Question:
+    check_question(spec)
+    with naming(spec, "space"):
+        home = box_of(spec)
+    with naming(spec, "prior"):
+        prior, note = prior_on(spec.prior, spec, home)
+    with naming(spec, "loss", "outputs"):
+        outputs = outputs_on(spec.loss.outputs, spec, home)
+    return Question(
+        POINTS, home, prior, CoordinateLoss(home), outputs, objectives.expected(), **promise_of(spec, home),
+        **effort_of(spec, TOLERANCE), note=note,
+    )  # fmt: skip
+
+
+def _stake(question: Question) -> str:
+    on_the_map = ", on the map of the box" if question.space.frame is not None else ""
+    return f"expected distance between what is told and the truth{on_the_map}"
+
+
+def _meaning(question: Question) -> str:
+    blind = Fraction(blind_loss(question.space, question.prior.float_weights))
+    return f", {_stake(question)}; {amount(blind, question)} if nothing is disclosed"
+
+
+def _record(best: Design, question: Question) -> dict[str, Any]:
+    """The promise is about all points, loss and bound are on the map of the box."""
+    mechanism: Any = best.mechanism
+    return {
+        "about": POINTS.about, "rate": str(mechanism.rate), "cells": len(question.space),
+        "lattice": list(mechanism.rounding.shape), "loss_name": question.loss.name,
+    }  # fmt: skip
+
+
+def _summary(best: Design, question: Question) -> list[str]:
+    mechanism: Any = best.mechanism
+    home, tries = question.space, [counted(best.iterations, "iteration")] if best.iterations else []
+    about = "all points of the box; points outside count as the nearest of it"
+    if home.frame is not None:
+        about = f"all places of the box, and up to {short(home.frame.margin)} {home.unit} outside, moved into it"
+    return [
+        f"promise  {promised(mechanism.privacy)}",
+        f"about    {about}",
+        f"loss     {amount(best.loss, question, at_most)}{_meaning(question)}{on_the_ground(best.loss, home)}",
+        f"bound    {amount(best.bound, question, at_least)}: no mechanism with this promise loses less, with whatever "
+        "outputs",
+        f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
+        f"method   {', '.join([best.method, *tries])}, {best.seconds['total']:.2f} s",
+        f"lattice  {lattice_words(mechanism)}",
+        f"outputs  {counted(len(mechanism.outputs), 'point')}; the prior is constant on {counted(len(home), 'cell')}",
+    ]
+
+
+POINTS = Family(
+    "points", "coordinates", False,
+    accepts=lambda spec: spec.space.kind in BOXES,
+    question=_question,
+    loss_on_outputs=lambda question: question.loss,  # it is that of any point
+    stakes=lambda question: question.loss,
+    stake=_stake,
+    meaning=_meaning,
+    lengths=lambda question: True,
+    record=_record,
+    summary=_summary,
+    aimed=lambda question: " on the ground" if question.space.frame is not None else "",
+    calibrated=lambda best, design: [
+        f"{design}, {best.method}", "about    all points of the box, and mechanisms with whatever outputs",
+    ],
+    tolerance=TOLERANCE, stuck="finest", unfinished="nothing finer fits", keeps=True, quick_gap=0.1, curve_gap=0.1,
+)  # fmt: skip

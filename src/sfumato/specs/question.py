@@ -1,0 +1,111 @@
+"""A question as Python values: where secrets live, how likely they are, what is at stake, what is promised.
+
+Which kind of question it is, is its family (:mod:`sfumato.specs.families`): whoever wants to know what that means for
+a search, a word or a figure asks the family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfumato.channels import Prior
+from sfumato.errors import InvalidInput, SfumatoError
+from sfumato.privacy import PrivacyType, predicates
+from sfumato.spaces import FiniteSpace
+from sfumato.spaces.box import Box
+from sfumato.spaces.lengths import in_unit
+from sfumato.specs import schema
+from sfumato.specs.spec import Spec
+
+if TYPE_CHECKING:
+    from sfumato.specs.families.family import Family
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a spec stands for.
+
+    Parameters
+    ----------
+    family
+        Which kind of question it is.
+    space, loss
+        A list of secrets with a loss for each action, or a box of points with a distance.
+    privacy
+        None where no ratio is bounded, because nothing is promised or only something about events, which is ``under``
+        then.
+    outputs
+        None where all actions may come.
+    note
+        What a reader of the spec's files found worth saying, such as how many points lie in the box.
+    """
+
+    family: Family
+    space: Any
+    prior: Prior
+    loss: Any
+    outputs: tuple[Any, ...] | None
+    objective: Any
+    privacy: PrivacyType | None
+    under: Any
+    tolerance: float
+    time_limit: float | None
+    solver: str
+    note: str = ""
+
+    @property
+    def loss_on_outputs(self) -> Any:
+        """The loss with no other actions than the outputs."""
+        return self.family.loss_on_outputs(self)
+
+
+@contextmanager
+def naming(spec: Spec, *path: str) -> Iterator[None]:
+    """Errors get the name of the file and of the table, once."""
+    try:
+        yield
+    except SfumatoError as error:
+        raise InvalidInput(f"{spec.source}: [{'.'.join(path)}]: {error}") from error
+
+
+def privacy_of(spec: Spec, space: FiniteSpace | Box) -> PrivacyType:
+    """What is promised."""
+    if spec.privacy is None:
+        raise InvalidInput(f"{spec.source}: table [privacy] is missing: say epsilon = … or alpha = …")
+    with naming(spec, "privacy"):
+        return PrivacyType(space, **_amount(spec.privacy, space.unit))
+
+
+def promise_of(spec: Spec, space: FiniteSpace | Box) -> dict[str, Any]:
+    """What a question says is promised: about ratios, or about events and between which secrets."""
+    given = spec.privacy
+    if given is None:
+        return {"privacy": None, "under": ()}
+    if given.delta is None:
+        return {"privacy": privacy_of(spec, space), "under": ()}
+    with naming(spec, "privacy"):
+        promised = predicates.epsilon_delta(**_amount(given, space.unit), delta=given.delta)
+        return {"privacy": None, "under": (promised, space if given.neighbours == "adjacent" else None)}
+
+
+def effort_of(spec: Spec, usual: float) -> dict[str, Any]:
+    """What a question says of tolerance, time and solver; the usual tolerance where it does not say one."""
+    solve = spec.solve
+    return {
+        "tolerance": float(solve.tolerance) if "tolerance" in solve.model_fields_set else usual,
+        "time_limit": None if solve.time_limit is None else float(solve.time_limit),
+        "solver": solve.solver,
+    }
+
+
+def _amount(given: schema.PrivacySpec, unit: str) -> dict[str, Any]:
+    """ε or α; that odds double at a distance is ε = ln 2 over it."""
+    if given.double_at is None:
+        return {"epsilon": given.epsilon, "alpha": given.alpha}
+    apart = in_unit(given.double_at, unit, "double_at")
+    if apart <= 0:
+        raise InvalidInput(f"double_at must be positive, found {given.double_at}")
+    return {"epsilon": f"ln(2)*{apart.denominator}/{apart.numerator}"}
