@@ -50,13 +50,13 @@ def exponentials() -> None:
     )
     rng = np.random.default_rng(6)
     terms = {
-        "floats": ({"form": "float", "unit": Fraction(1)}, 10 * rng.random(BOUNDS)),
+        "floats": (kernel.Metric("float", Fraction(1)), 10 * rng.random(BOUNDS)),
         "roots": (
-            {"form": "root", "unit": Fraction(1, 1000)},
+            kernel.Metric("root", Fraction(1, 1000)),
             rng.choice(kernel.LARGEST["root"], BOUNDS).astype(np.uint64) + np.uint64(1),
         ),
     }
-    promise = {"epsilon": Fraction(7, 10), "alpha": None, "step": None}
+    promise = kernel.Promise("rows", Fraction(7, 10), None)
     for name, (metric, distances) in terms.items():
         few = distances[:BOUNDS_BY_KERNEL]
         both = {

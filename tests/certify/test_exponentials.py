@@ -34,22 +34,20 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exponentials, "_INTERPRETED", 0)
 
 
-def promise_of(*, epsilon: Any = None, alpha: Any = None, step: Any = None) -> dict[str, Any]:
-    return {
-        name: None if given is None else Fraction(given)
-        for name, given in (("epsilon", epsilon), ("alpha", alpha), ("step", step))
-    }
+def promise_of(*, epsilon: Any = None, alpha: Any = None, step: Any = None) -> kernel.Promise:
+    given = (None if number is None else Fraction(number) for number in (epsilon, alpha, step))
+    return kernel.Promise("rows", *given)
 
 
-def metric_of(form: str, unit: Any = 1) -> dict[str, Any]:
-    return {"form": form, "unit": Fraction(unit)}
+def metric_of(form: str, unit: Any = 1) -> kernel.Metric:
+    return kernel.Metric(form, Fraction(unit))
 
 
-def array_of(metric: dict[str, Any], values: list[Any]) -> np.ndarray[Any, Any]:
-    return np.array(values, dtype=np.float64 if metric["form"] == "float" else np.uint64)
+def array_of(metric: kernel.Metric, values: list[Any]) -> np.ndarray[Any, Any]:
+    return np.array(values, dtype=np.float64 if metric.form == "float" else np.uint64)
 
 
-def above_or_refuted(promise: dict[str, Any], metric: dict[str, Any], value: Any) -> int | None:
+def above_or_refuted(promise: kernel.Promise, metric: kernel.Metric, value: Any) -> int | None:
     try:
         return ceil(kernel.factor_above(promise, metric, value) * 2**GRAIN)
     except kernel.Refuted:
@@ -69,7 +67,7 @@ def compiled_exponent(code: Any, word: Any, rate: Any, places: Any, root_places:
     return more, state, steps
 
 
-def assert_exponents(promise: dict[str, Any], metric: dict[str, Any], values: list[Any], *, decided: bool) -> None:
+def assert_exponents(promise: kernel.Promise, metric: kernel.Metric, values: list[Any], *, decided: bool) -> None:
     """The exponents of the kernel, to the last of their units: a wrong one may hide behind what is rounded later."""
     for up in (False, True):
         rate = exponentials._Rate.of(promise, metric, PLACES[up], up)
@@ -78,7 +76,7 @@ def assert_exponents(promise: dict[str, Any], metric: dict[str, Any], values: li
             down, rest = divmod(a << PLACES[up], b)
             out = np.zeros(WORDS, dtype=np.uint64)
             more, state, steps = compiled_exponent(
-                Form(metric["form"]).code, word, rate, np.uint64(PLACES[up]), np.uint64(160 if up else 128), up, out
+                Form(metric.form).code, word, rate, np.uint64(PLACES[up]), np.uint64(160 if up else 128), up, out
             )
             assert steps == whole_steps(metric, value)
             if down >> (PLACES[up] + 16):
@@ -87,13 +85,13 @@ def assert_exponents(promise: dict[str, Any], metric: dict[str, Any], values: li
                 assert (state, integers_of(out), more) == (exponentials._DECIDED, [down], rest > 0)
 
 
-def whole_steps(metric: dict[str, Any], value: Any) -> int:
-    if metric["form"] == "root":
+def whole_steps(metric: kernel.Metric, value: Any) -> int:
+    if metric.form == "root":
         return isqrt(value) if isqrt(value) ** 2 == value else -1
-    return int(value) if value == int(value) and (metric["form"] == "rational" or value < 2**53) else -1
+    return int(value) if value == int(value) and (metric.form == "rational" or value < 2**53) else -1
 
 
-def assert_the_kernels(promise: dict[str, Any], metric: dict[str, Any], values: list[Any], cap: int) -> None:
+def assert_the_kernels(promise: kernel.Promise, metric: kernel.Metric, values: list[Any], cap: int) -> None:
     """Both functions give the kernel's integers."""
     p, q = factors_below(promise, metric, array_of(metric, values), cap)
     expected = [kernel.factor_below(promise, metric, value, cap) for value in values]
@@ -149,8 +147,10 @@ PROMISES = [
 ]
 
 
-@pytest.mark.parametrize("promise", a_few(PROMISES[::-1], 5), ids=lambda p: str({k: v for k, v in p.items() if v})[:40])
-def test_distances_at_every_border(promise: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "promise", a_few(PROMISES[::-1], 5), ids=lambda p: str({k: v for k, v in p._asdict().items() if v})[:40]
+)
+def test_distances_at_every_border(promise: kernel.Promise) -> None:
     for cap in (5, 2**52, 2**62 - 1):
         assert_the_kernels(promise, metric_of("float"), FLOATS, cap)
         assert_the_kernels(promise, metric_of("rational"), INTEGERS + LONG_INTEGERS, cap)
@@ -232,11 +232,11 @@ distances = st.one_of(
 @given(promises, rationals, st.lists(distances, min_size=1, max_size=30), st.sampled_from(CAPS), st.data())
 @settings(max_examples=150)
 def test_any_distance(
-    promise: dict[str, Any], unit: Fraction, listed: list[tuple[str, Any]], cap: int, data: st.DataObject
+    promise: kernel.Promise, unit: Fraction, listed: list[tuple[str, Any]], cap: int, data: st.DataObject
 ) -> None:
     farthest = Fraction(max(value for _, value in listed))
     if farthest and data.draw(st.booleans()):  # distances of the size that e^x is about
-        rate = promise["epsilon"] or kernel.log_bound(1 / promise["alpha"], 64, True)
+        rate = promise.epsilon or kernel.log_bound(1 / promise.alpha, 64, True)
         unit = data.draw(st.integers(1, 100)) / (rate * farthest)
     for form in {form for form, _ in listed}:
         values = [value for of, value in listed if of == form]
@@ -276,10 +276,10 @@ def test_many_random_distances_without_the_kernel(case: str, monkeypatch: pytest
     assert factors_above(promise, metric, near, GRAIN) == expected_above
 
 
-def promise_exponents(promise: dict[str, Any], metric: dict[str, Any], values: np.ndarray[Any, Any]) -> Any:
-    rate = float(promise["epsilon"]) if promise["alpha"] is None else -log(promise["alpha"])
-    lengths = np.sqrt(values) if metric["form"] == "root" else values
-    return rate * float(metric["unit"]) * lengths
+def promise_exponents(promise: kernel.Promise, metric: kernel.Metric, values: np.ndarray[Any, Any]) -> Any:
+    rate = float(promise.epsilon) if promise.alpha is None else -log(promise.alpha)
+    lengths = np.sqrt(values) if metric.form == "root" else values
+    return rate * float(metric.unit) * lengths
 
 
 def test_weights_beyond_a_word_are_the_kernels() -> None:

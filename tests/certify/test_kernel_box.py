@@ -35,8 +35,8 @@ ORDERS = {"euclidean": 2, "manhattan": 1, "chebyshev": np.inf}
 METRICS = sorted(ORDERS)
 
 
-def terms(where: Box) -> dict[str, Any]:
-    return {"metric": where.metric, "cells": list(where.shape), "sides": list(where.sides)}
+def written_box(where: Box) -> kernel.WrittenBox:
+    return kernel.WrittenBox(list(where.sides), list(where.shape), where.metric)
 
 
 @given(
@@ -51,7 +51,7 @@ def test_the_kernel_lowers_losses_as_the_arrays_do(metric: str, sides: Any, seed
     where, parts = box(sides[0], step=sides[1], metric=metric), sides[2]
     shape = finite_shape(where, parts)
     splits = splits_to_depths(np.random.default_rng(seed).integers(0, 3, size=[n - 1 for n in shape]))
-    arrays, alone = covering(where, parts, splits), kernel.LoweredLosses(terms(where), list(parts), splits)
+    arrays, alone = covering(where, parts, splits), kernel.LoweredLosses(written_box(where), list(parts), splits)
     assert alone.unit == arrays.unit
     assert alone.corners == [tuple(corner) for corner in arrays.corners.tolist()]
     assert np.array_equal(np.transpose([alone.column(x) for x in range(arrays.losses.shape[1])]), arrays.losses)
@@ -231,7 +231,7 @@ def test_large_tables_are_checked_block_by_block(monkeypatch: pytest.MonkeyPatch
     for where in (box((2,), step="1/2"), box((2, 1), step="1/2"), box((1, 1, 1), step="1/2")):
         claim = BoxClaim(Prior.uniform(where), CoordinateLoss(where), Fraction(9), 2)
         header, sections = mechanism(where, 2, 4, claim=claim).as_certificate().interpreted()
-        low = header | {"promise": header["promise"] | {"rate": Fraction(1, 10)}}
+        low = header._replace(promise=header.promise._replace(rate=Fraction(1, 10)))
         said = []
         for size in (1 << 16, 7, 1):
             monkeypatch.setattr(kernel.splines, "AT_ONCE", size)
@@ -302,7 +302,7 @@ def test_the_effort_of_a_file_is_not_below_what_is_computed(sides: Any) -> None:
     where = box(sides, step="1/2")
     claim = BoxClaim(Prior.uniform(where), CoordinateLoss(where), Fraction(9), 3)
     header, sections = mechanism(where, 2, 4, claim=claim).as_certificate().interpreted()
-    products = len(header["outputs"]) * math.prod(len(forms) for forms, *_ in kernel.loss_axes(header))
+    products = len(header.outputs) * math.prod(len(forms) for forms, *_ in kernel.loss_axes(header))
     computed = kernel.check(header, sections)["comparisons"] + products
     assert computed <= kernel.effort(header, {}) <= 6 * computed
 

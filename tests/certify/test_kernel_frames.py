@@ -58,10 +58,10 @@ def test_cosines_that_are_rational(degrees: int, cosine: Fraction) -> None:
     assert low <= cosine <= high < low + Fraction(1, 2**60)
 
 
-def terms(box: Box) -> dict[str, Any]:
+def written_frame(box: Box) -> kernel.WrittenFrame:
     frame = box.frame
     assert frame is not None
-    return {name: getattr(frame, name) for name in ("south", "west", "degrees", "radius", "margin")}
+    return kernel.WrittenFrame(frame.south, frame.west, frame.degrees, frame.radius, frame.margin)
 
 
 BOXES = st.builds(
@@ -77,8 +77,8 @@ def test_the_kernel_finds_the_same_stretch(box: Box) -> None:
     """Within the millionths that the box states, and never beyond them."""
     least, most = ground_stretch(box)
     grain = Fraction(3, 10**6)
-    assert most - grain < kernel.largest_stretch(terms(box), list(box.sides)) <= most
-    assert least <= kernel.smallest_stretch(terms(box), list(box.sides)) < least + grain
+    assert most - grain < kernel.largest_stretch(written_frame(box), list(box.sides)) <= most
+    assert least <= kernel.smallest_stretch(written_frame(box), list(box.sides)) < least + grain
 
 
 # ----------------------------------------------------------------- files
@@ -192,5 +192,5 @@ def test_the_promise_on_the_map_for_a_bound() -> None:
     for mechanism, epsilon in ((HONEST, HONEST.privacy.epsilon), (proved(alpha="1/2"), Fraction(693148, 10**6))):
         header, _ = mechanism.as_certificate().interpreted()
         about = kernel.map_promise(header)
-        assert about["alpha"] is None and epsilon is not None
-        assert about["epsilon"] <= epsilon / least < about["epsilon"] * Fraction(100001, 100000)
+        assert about.alpha is None and epsilon is not None
+        assert about.epsilon <= epsilon / least < about.epsilon * Fraction(100001, 100000)

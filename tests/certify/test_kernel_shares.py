@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, product
@@ -20,7 +19,7 @@ from sfumato.certify.certificate import certificate_of
 QUESTION = sf.line(["never", "rarely", "sometimes", "often"])
 
 
-def told(space: sf.FiniteSpace, objective: Any = "shares", **promise: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def told(space: sf.FiniteSpace, objective: Any = "shares", **promise: Any) -> tuple[Any, dict[str, Any]]:
     """Header and sections of a design."""
     best = sf.design(None, None, sf.PrivacyType(space, **promise), objective=objective)
     return certificate_of(best.mechanism).interpreted()
@@ -51,7 +50,7 @@ def kernel_corners(space: sf.FiniteSpace) -> set[tuple[float, ...]]:
     header, sections = certificate_of(sf.exponential(space_type(space))).interpreted()
     n = len(space)
     pairs = list(kernel.pairs_to_check(header, sections, n, {"implied": 0}))
-    ruler = kernel.Ruler(header["metric"], [value for _, _, value in pairs])
+    ruler = kernel.Ruler(header.metric, [value for _, _, value in pairs])
     lengths = [(x, z, ruler.length(value)) for x, z, value in pairs]
     found = set()
     for heights in kernel.corners(lengths, n, ruler):
@@ -103,9 +102,9 @@ def test_square_free_parts() -> None:
 
 def exact_variance(header: dict[str, Any], sections: dict[str, Any], weights: list[Fraction]) -> Fraction:
     """tr W⁻¹ − |p|² in fractions, by Gauss and Jordan on the whole."""
-    n, m = len(header["secrets"]), len(header["outputs"])
-    rows = [kernel.integers(sections["weights"], header["widths"]["weights"], x * m, m) for x in range(n)]
-    table = [[Fraction(w, header["total"]) for w in row] for row in rows]
+    n, m = len(header.secrets), len(header.outputs)
+    rows = [kernel.integers(sections["weights"], header.widths["weights"], x * m, m) for x in range(n)]
+    table = [[Fraction(w, header.total) for w in row] for row in rows]
     seen = [sum(weights[x] * table[x][y] for x in range(n)) for y in range(m)]
     inside = [
         [sum(table[x][y] * table[z][y] / seen[y] for y in range(m)) for z in range(n)]
@@ -134,8 +133,8 @@ def test_false_numbers_are_refuted() -> None:
     header, sections = told(QUESTION, alpha="1/2")
     assert set(kernel.check(header, sections)) >= {"loss", "bound"}
     for name, by in (("loss", -1), ("bound", 1)):
-        forged = copy.deepcopy(header)
-        forged["claims"][name] += Fraction(by, 10**9)
+        claims = header.claims._replace(**{name: getattr(header.claims, name) + Fraction(by, 10**9)})
+        forged = header._replace(claims=claims)
         with pytest.raises(kernel.Refuted, match=r"variance is|numbers prove"):
             kernel.check(forged, sections)
 
@@ -193,8 +192,8 @@ def test_outputs_that_say_too_little() -> None:
     header, sections = told(sf.line(3), alpha="1/2")
     same = sf.prove([[1], [1], [1]], sf.PrivacyType(sf.line(3), alpha="1/2"))
     other, constant = certificate_of(same).interpreted()
-    forged = {**header, **{name: other[name] for name in ("outputs", "total", "widths")}}
-    forged["widths"] = {**header["widths"], "weights": other["widths"]["weights"]}
+    widths = {**header.widths, "weights": other.widths["weights"]}
+    forged = header._replace(outputs=other.outputs, total=other.total, widths=widths)
     with pytest.raises(kernel.Refuted, match="do not determine"):
         kernel.check(forged, {**sections, "weights": constant["weights"]})
 
@@ -212,16 +211,15 @@ def test_several_distributions_and_their_mixture() -> None:
     nothing = {**sections, "mixture": bytes(len(sections["mixture"]))}
     with pytest.raises(kernel.Unreadable, match="mixture"):
         kernel.check(header, nothing)
-    tilted = {**sections, "mixture": np.array([1, 0, 0], dtype=f"<u{header['widths']['mixture']}").tobytes()}
+    tilted = {**sections, "mixture": np.array([1, 0, 0], dtype=f"<u{header.widths['mixture']}").tobytes()}
     with pytest.raises(kernel.Refuted):
         kernel.check(header, tilted)
 
 
 def test_too_many_corners_are_refused() -> None:
+    ruler = kernel.Ruler(kernel.Metric("rational", Fraction(1)), [])
     with pytest.raises(kernel.Unreadable, match="corners"):
-        next(
-            kernel.corners([(x, x + 1, (1,)) for x in range(17)], 18, kernel.Ruler({"form": "rational", "unit": 1}, []))
-        )
+        next(kernel.corners([(x, x + 1, (1,)) for x in range(17)], 18, ruler))
 
 
 def test_infinite_distances_have_no_corners() -> None:

@@ -77,8 +77,8 @@ def test_a_tight_entry_tolerates_no_unit() -> None:
     space = sf.line(2)
     privacy = sf.PrivacyType(space, epsilon="0.7")
     total = 2**60
-    promise = {"epsilon": privacy.epsilon, "alpha": None, "step": None}
-    p, q = kernel.factor_below(promise, {"form": "rational", "unit": 1}, 1, total)
+    promise = kernel.Promise("rows", privacy.epsilon, None)
+    p, q = kernel.factor_below(promise, kernel.Metric("rational", Fraction(1)), 1, total)
     # the largest first entry with (total - b) ≤ p/q · b for the symmetric mechanism
     small = -(-total * q // (p + q))
     fine = np.array([[total - small, small], [small, total - small]])

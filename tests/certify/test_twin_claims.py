@@ -20,7 +20,7 @@ from sfumato.errors import InvalidChannel
 from sfumato.numbers import common_denominator
 from strategies import graphs
 
-Case = tuple[dict[str, Any], dict[str, bytes]]
+Case = tuple[Any, dict[str, bytes]]
 
 SPACES = st.one_of(st.sampled_from([sf.line(4), sf.grid(2, 3), sf.discrete(5), sf.line(1)]), graphs())
 PROMISES = st.sampled_from([{"alpha": "1/2"}, {"alpha": "2/3"}, {"epsilon": "0.37"}, {"epsilon": 9}])
@@ -67,9 +67,9 @@ def duals(rng: np.random.Generator, privacy: sf.PrivacyType, actions: int) -> Du
 
 def rows(case: Case) -> list[list[int]]:
     header, sections = case
-    m = len(header["outputs"])
-    width = header["widths"]["weights"]
-    return [kernel.integers(sections["weights"], width, x * m, m) for x in range(len(header["secrets"]))]
+    m = len(header.outputs)
+    width = header.widths["weights"]
+    return [kernel.integers(sections["weights"], width, x * m, m) for x in range(len(header.secrets))]
 
 
 def answer(check: Any, *arguments: Any) -> Any:
@@ -86,15 +86,15 @@ def test_both_say_the_same_of_a_loss(case: Case, off: Fraction) -> None:
     words = answer(kernel.check_loss, header, sections)
     assert answer(twin_claims.check_loss, header, sections) == words
     lost = twin_claims.sums_of_secrets(
-        np.array(rows(case)), np.frombuffer(sections["loss"]).reshape(-1, len(header["secrets"])),
+        np.array(rows(case)), np.frombuffer(sections["loss"]).reshape(-1, len(header.secrets)),
         np.frombuffer(sections["remap"], dtype="<u4").astype(np.int64),
     )  # fmt: skip
-    unit = lost[1] * header["claims"]["loss_unit"] / header["total"]
+    unit = lost[1] * header.claims.loss_unit / header.total
     spent = [unit * value for value in lost[0]]
     right = max(spent)
-    if header["claims"]["criterion"] != "worst secret":
+    if header.claims.criterion != "worst secret":
         right = max(kernel.expectation(counts, spent) for counts in kernel.priors_of(header, sections))
-    header["claims"]["loss"] = right + off
+    header = header._replace(claims=header.claims._replace(loss=right + off))
     said = answer(kernel.check_loss, header, sections)
     assert answer(twin_claims.check_loss, header, sections) == said
     assert isinstance(said, str) == (off != 0) or "is claimed" in str(said)
@@ -105,10 +105,11 @@ def test_both_say_the_same_of_a_loss(case: Case, off: Fraction) -> None:
 def test_a_bound_is_never_higher_than_the_kernels_and_hardly_lower(case: Case) -> None:
     header, sections = case
     proved = twin_claims.proved_bound(header, sections)
-    header["claims"]["bound"] = proved
+    header = header._replace(claims=header.claims._replace(bound=proved))
     assert kernel.check_bound(header, sections) == proved
     # less than a unit of the dual numbers for each secret and factor
-    header["claims"]["bound"] = proved + len(header["secrets"]) * Fraction(1, 2**40)
+    more = proved + len(header.secrets) * Fraction(1, 2**40)
+    header = header._replace(claims=header.claims._replace(bound=more))
     with pytest.raises(kernel.Refuted):
         kernel.check_bound(header, sections)
 

@@ -124,7 +124,7 @@ def test_keyed_draws_are_those_of_the_vectors(name: str) -> None:
 def section_names() -> set[str]:
     """All sections that the kernel reads: those of one width, and those whose width it looks up."""
     source = kernel_file().read_text(encoding="utf-8")
-    return set(kernel.WIDTHS) | set(re.findall(r'\["widths"\]\["(\w+)"\]', source))
+    return set(kernel.WIDTHS) | set(re.findall(r'\bwidths\["(\w+)"\]', source))
 
 
 WORDS: dict[str, set[str]] = {

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
+from sfumato.certify import kernel
 from sfumato.certify.mechanism import Proof
 from sfumato.client import page
 from sfumato.client.page import Burden, _part, page_of, write_page
@@ -74,18 +75,14 @@ def test_what_a_phone_cannot_do_is_written_where_it_is_asked_for(
 
 def test_times_of_proofs_grow_with_what_is_compared() -> None:
     """Measured for one of 63.8 million comparisons: 3.6 s; for boxes of a town and of a city: 4.6 s and 19.2 s."""
-    weights = {"name": "weights", "width": 8, "count": 160_000}
-    rows = page._seconds({"sections": [weights]}, Proof("twin", 79_800, 0, 63_840_000, ""), 1_000_000)
+    weights = kernel.SectionShape("weights", 8, 160_000, 0)
+    rows = page._seconds([weights], Proof("twin", 79_800, 0, 63_840_000, ""), 1_000_000)
     assert 3.6 < rows < 2.5 * 3.6
-    dual, box = {"name": "dual", "width": 8, "count": 728_197}, Proof("twin", 0, 0, 3_818_115, "", cells=483)
-    town = page._seconds({"sections": [weights, dual]}, box, 2_674_186)
-    city = page._seconds(
-        {"sections": [weights, {**dual, "count": 1_363_659}]}, replace(box, comparisons=75_503_131), 6_613_259
-    )
+    dual, box = kernel.SectionShape("dual", 8, 728_197, 0), Proof("twin", 0, 0, 3_818_115, "", cells=483)
+    town = page._seconds([weights, dual], box, 2_674_186)
+    city = page._seconds([weights, dual._replace(numbers=1_363_659)], replace(box, comparisons=75_503_131), 6_613_259)
     assert 4.6 < town < 1.5 * 4.6 and 19.2 < city < 1.5 * 19.2
     assert Burden(3_696_224, town).for_phones and not Burden(8_948_318, city).for_phones
     # no measured file: 45 MB at the bytes that a dual number took there, and a number of comparisons that is a guess
-    large = page._seconds(
-        {"sections": [weights, {**dual, "count": 5_800_000}]}, replace(box, comparisons=2_500_000), 45 * 10**6
-    )
+    large = page._seconds([weights, dual._replace(numbers=5_800_000)], replace(box, comparisons=2_500_000), 45 * 10**6)
     assert not Burden(60_000_000, large).for_phones

@@ -98,10 +98,10 @@ def test_nothing_to_merge() -> None:
 @pytest.mark.parametrize("source", ["edges", "table"])
 def test_only_edges_may_have_length_zero(source: str) -> None:
     """In a table an implied pair could rest on chains that never end."""
-    header = {"metric": {"form": "float", "source": source}}
+    metric = kernel.Metric("float", Fraction(1), source)
     sections = {"distances": np.array([0.0, 1.0]).tobytes()}
     if source == "edges":
-        assert kernel.distance_reader(header, sections)(0) == 0.0
+        assert kernel.distance_reader(metric, sections)(0) == 0.0
     else:
         with pytest.raises(kernel.Unreadable, match="positive"):
-            kernel.distance_reader(header, sections)
+            kernel.distance_reader(metric, sections)

@@ -41,16 +41,16 @@ def some_ids(name: str) -> np.ndarray[Any, Any]:
     return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(ROWS, 16)
 
 
-def some_points(name: str, header: dict[str, Any]) -> list[list[float]]:
+def some_points(name: str, header: sf.certify.kernel.CoordinatesHeader) -> list[list[float]]:
     """Points in the box and a little outside, on borders too; in degrees on the Earth."""
-    box = header["box"]
-    shares = [[((7 * k * (axis + 2)) % 23 - 1) / 20 for axis in range(len(box["sides"]))] for k in range(ROWS - 3)]
-    shares += [[share] * len(box["sides"]) for share in (0.0, 0.5, 1.0)]
-    origin, sides = box["origin"], box["sides"]
-    if box["frame"] is not None:
-        frame = box["frame"]
-        origin = [frame["west"], frame["south"]]
-        sides = [side * scale for side, scale in zip(sides, frame["degrees"], strict=True)]
+    box = header.box
+    shares = [[((7 * k * (axis + 2)) % 23 - 1) / 20 for axis in range(len(box.sides))] for k in range(ROWS - 3)]
+    shares += [[share] * len(box.sides) for share in (0.0, 0.5, 1.0)]
+    origin, sides = box.origin, box.sides
+    if box.frame is not None:
+        frame = box.frame
+        origin = [frame.west, frame.south]
+        sides = [side * scale for side, scale in zip(sides, frame.degrees, strict=True)]
         shares = [[min(max(share, -0.02), 1.02) for share in point] for point in shares]
     points = [
         [float(o) + float(s) * share for o, s, share in zip(origin, sides, point, strict=True)] for point in shares
@@ -70,10 +70,11 @@ def draws(made: dict[str, tuple[bytes, dict[str, Any]]]) -> dict[str, Any]:
     return found
 
 
-def drawn(name: str, mechanism: Any, header: dict[str, Any]) -> dict[str, Any]:
+def drawn(name: str, mechanism: Any, header: sf.certify.kernel.AnyHeader) -> dict[str, Any]:
     """Key, ids, secrets, the digest of what is drawn and the outputs."""
     tell, ids = sampler(mechanism), some_ids(name)
-    secrets: Any = some_points(name, header) if "box" in header else [k % len(mechanism.secrets) for k in range(ROWS)]
+    about_points = isinstance(header, sf.certify.kernel.CoordinatesHeader)
+    secrets: Any = some_points(name, header) if about_points else [k % len(mechanism.secrets) for k in range(ROWS)]
     if name == "coordinates-three-axes":
         deep = undecided(tell)
         ids, secrets = np.concatenate([ids, deep]), [*secrets, *[DEEP_POINT] * len(deep)]

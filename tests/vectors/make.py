@@ -46,8 +46,8 @@ def proves(data: bytes) -> dict[str, Any]:
     """What is proved of a file: the promise, the numbers that are claimed, and what was counted."""
     header, sections, digest = kernel.parse(data)
     proved = kernel.check(header, sections)
-    promise, claims = header["promise"], header["claims"]
-    told = {"promise": promise["kind"], "claim": claims.get("kind"), "sha256": digest}
+    promise = header.promise._asdict()
+    told = {"promise": promise["kind"], "claim": header.claims and header.claims.kind, "sha256": digest}
     told |= {name: str(promise[name]) for name in ("epsilon", "alpha", "rate") if promise.get(name) is not None}
     told |= {name: str(proved[name]) for name in ("loss", "bound") if name in proved}
     counts = ("secrets", "outputs", "pairs", "implied", "open", "loose", "events", "cells", "comparisons")

@@ -37,7 +37,8 @@ def stored() -> tuple[int, ...]:
             header, _, _ = kernel.parse(path.read_bytes())
         except (kernel.Unreadable, OSError):
             continue
-        said = [header["claims"].get("loss"), header["claims"].get("bound"), header["promise"].get("rate")]
+        claims, rate = header.claims, getattr(header.promise, "rate", None)
+        said = [rate] if claims is None else [claims.loss, claims.bound, rate]
         units = [Fraction(value) / unit for value in said if value is not None for unit in (CLAIM, RATE)]
         found.update(int(sign * value) for value in units if value.denominator == 1 for sign in (1, -1))
     return tuple(sorted(found))

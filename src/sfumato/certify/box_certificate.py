@@ -103,25 +103,26 @@ def _claims(claim: BoxClaim, sections: dict[str, Section]) -> dict[str, Any]:
 
 
 def claimed_loss(
-    header: dict[str, Any], sections: dict[str, bytes], box: Box
+    header: kernel.CoordinatesHeader, sections: dict[str, bytes], box: Box
 ) -> tuple[Prior, CoordinateLoss, Fraction, int]:
     """The same, read from a file: prior, loss, its value and the parts for which it is summed up."""
-    claims = header["claims"]
-    prior = Prior(box, shares_of(table_of(sections["prior"], header["widths"]["prior"], (len(box),)).tolist()))
-    return prior, CoordinateLoss(box, claims["loss_name"]), claims["loss"], claims["parts"]
+    claims = kernel.distance_claim(header)
+    prior = Prior(box, shares_of(table_of(sections["prior"], header.widths["prior"], (len(box),)).tolist()))
+    return prior, CoordinateLoss(box, claims.loss_name), claims.loss, claims.parts
 
 
-def box_of(header: dict[str, Any]) -> Box:
+def box_of(header: kernel.CoordinatesHeader) -> Box:
     """The box that a file describes."""
-    about, space = header["box"], header["space"]
-    step = tuple(side / cells for side, cells in zip(about["sides"], about["cells"], strict=True))
-    frame = (
-        None if about["frame"] is None else EarthFrame(**about["frame"] | {"degrees": tuple(about["frame"]["degrees"])})
-    )
-    return Box(tuple(about["sides"]), step, about["metric"], space["unit"], tuple(about["origin"]), frame)
+    about, space = header.box, header.space
+    step = tuple(side / cells for side, cells in zip(about.sides, about.cells, strict=True))
+    frame = None
+    if about.frame is not None:
+        a, b = about.frame.degrees
+        frame = EarthFrame(**about.frame._asdict() | {"degrees": (a, b)})
+    return Box(tuple(about.sides), step, about.metric, space.unit, tuple(about.origin), frame)
 
 
-def rounding_in(header: dict[str, Any]) -> Rounding:
+def rounding_in(header: kernel.CoordinatesHeader) -> Rounding:
     """The lattice that a file describes."""
-    lattice = header["lattice"]
-    return rounding_of(box_of(header), degree=lattice["degree"], breaks=lattice["breaks"])
+    lattice = header.lattice
+    return rounding_of(box_of(header), degree=lattice.degree, breaks=lattice.breaks)

@@ -48,10 +48,13 @@ class Certificate:
     header: dict[str, Any]
     sections: dict[str, Section]
 
-    def interpreted(self) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """The form in which the kernel checks it, without a detour through a file."""
+    def interpreted(self) -> tuple[kernel.AnyHeader, dict[str, bytes]]:
+        """The form in which the kernel checks it, without a detour through a file, and as large as it is unpacked."""
         header = json.loads(json.dumps(self.header))
-        header["sections"] = [{"name": name, "width": s.width} for name, s in self.sections.items()]
+        header["sections"] = [
+            {"name": name, "width": s.width, "count": len(s.data) // s.width, "size": len(s.data)}
+            for name, s in self.sections.items()
+        ]
         try:
             return kernel.interpret(header), {name: s.data for name, s in self.sections.items()}
         except kernel.Unreadable as error:
@@ -137,14 +140,12 @@ def _event(event: EventPromise) -> dict[str, Any]:
     return {**named, "delta": str(event.delta), "pairs": len(event.upper)}
 
 
-def kernel_terms(privacy: PrivacyType) -> tuple[dict[str, Any], dict[str, Any]]:
+def kernel_terms(privacy: PrivacyType) -> tuple[kernel.Promise, kernel.Metric]:
     """Promise and metric as the kernel's functions take them."""
-    promise = {
-        name: None if text is None else Fraction(text)
-        for name, text in ({"epsilon": None, "alpha": None, "step": None} | _promise(privacy)).items()
-    }
+    given = {name: Fraction(text) for name, text in _promise(privacy).items()}
     ruler = privacy.space.ruler
-    return promise, {"form": str(ruler.form), "unit": ruler.unit}
+    promise = kernel.Promise("rows", given.get("epsilon"), given.get("alpha"), given.get("step"))
+    return promise, kernel.Metric(str(ruler.form), ruler.unit)
 
 
 def _promise(privacy: PrivacyType) -> dict[str, str]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arguments import integer, items
+from sfumato.certify import kernel
 from sfumato.certify.box_certificate import box_certificate, claimed_loss, rounding_in
 from sfumato.certify.certificate import Certificate
 from sfumato.certify.charge import Charge, points_charge
@@ -293,24 +294,25 @@ def _as_label(output: Any, box: Box) -> Any:
     return kept if box.dimension > 1 else kept[0]
 
 
-def box_mechanism(header: dict[str, Any], sections: dict[str, bytes], proof: Proof) -> BoxMechanism:
+def box_mechanism(header: kernel.CoordinatesHeader, sections: dict[str, bytes], proof: Proof) -> BoxMechanism:
     """The mechanism that a file about coordinates describes, which has been proved."""
-    promise, shape = header["promise"], (len(header["secrets"]), len(header["outputs"]))
+    promise, shape = header.promise, (len(header.secrets), len(header.outputs))
     rounding = rounding_in(header)
-    weights = _weights(table_of(sections["weights"], header["widths"]["weights"], shape), shape[0])
-    outputs = tuple(label_from_json(label) for label in header["outputs"])
+    weights = _weights(table_of(sections["weights"], header.widths["weights"], shape), shape[0])
+    outputs = tuple(label_from_json(label) for label in header.outputs)
     return BoxMechanism(
-        PrivacyType(rounding.box, promise["epsilon"], promise["alpha"]), promise["rate"], rounding,
-        header["lattice"]["halvings"], outputs, weights, header["total"], proof,
-        _claim(header, sections, rounding.box) if header["claims"] else None, header.get("provenance") or {},
+        PrivacyType(rounding.box, promise.epsilon, promise.alpha), promise.rate, rounding,
+        header.lattice.halvings, outputs, weights, header.total, proof,
+        _claim(header, sections, rounding.box) if header.claims else None, header.provenance or {},
     )  # fmt: skip
 
 
-def _claim(header: dict[str, Any], sections: dict[str, bytes], box: Box) -> BoxClaim:
-    claims, bound = header["claims"], None
-    if "bound" in claims:
-        parts, strides = tuple(claims["bound_parts"]), tuple(claims["bound_strides"])
-        bound = BoxBound(claims["bound"], parts, bytes(sections["splits"]), dual_of(header, sections), strides)
+def _claim(header: kernel.CoordinatesHeader, sections: dict[str, bytes], box: Box) -> BoxClaim:
+    claims, bound = kernel.distance_claim(header), None
+    if claims.bound is not None:
+        dual = dual_of(claims.dual_unit, header.widths, sections)
+        parts, strides = tuple(claims.bound_parts), tuple(claims.bound_strides)
+        bound = BoxBound(claims.bound, parts, bytes(sections["splits"]), dual, strides)
     return BoxClaim(*claimed_loss(header, sections, box), bound)
 
 

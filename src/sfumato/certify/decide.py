@@ -41,16 +41,17 @@ class Steepness(Violation):
         return f"output {self.output} becomes likelier {fast} in the cell from {corners}, more than the {bound} allowed"
 
 
-def decide(header: dict[str, Any], sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
+def decide(header: kernel.AnyHeader, sections: dict[str, bytes], digest: str, checker: Checker) -> Verdict:
     """The answer of the kernel or of its twin on what a file says, as a verdict with a proof or a violation."""
     one_of(checker, ("auto", "kernel", "twin"), "checker")
-    about_points = header["promise"]["kind"] == kernel.COORDINATES
-    large = _is_large_box(header) if about_points else _is_large(header, sections)
-    use_twin = (checker == "twin" or (checker == "auto" and large)) and twin.fits(header) and "noise" not in header
+    about_points = isinstance(header, kernel.CoordinatesHeader)
+    noise = isinstance(header, kernel.CoordinatesHeader) and header.noise is not None
+    large = _is_large(header, sections) if isinstance(header, kernel.Header) else _is_large_box(header)
+    use_twin = (checker == "twin" or (checker == "auto" and large)) and twin.fits(header) and not noise
     try:
         if not use_twin:
             proved = kernel.check(header, sections)
-        elif about_points:
+        elif isinstance(header, kernel.CoordinatesHeader):
             proved = twin_box.check(header, sections)
         else:
             proved = _by_the_twin(header, sections)
@@ -81,42 +82,45 @@ def raise_refusal(verdict: Verdict) -> NoReturn:
     raise PrivacyViolation(verdict.reason, found.pair, found.output, found.ratio, found.bound)
 
 
-def _is_large(header: dict[str, Any], sections: dict[str, bytes]) -> bool:
+def _is_large(header: kernel.Header, sections: dict[str, bytes]) -> bool:
     pairs = len(sections["distances"]) // 8
     return (
         pairs > _KERNEL_PAIRS
-        or 2 * len(header["outputs"]) * pairs > _KERNEL_COMPARISONS
+        or 2 * len(header.outputs) * pairs > _KERNEL_COMPARISONS
         or len(sections.get("dual_to", b"")) > 4 * _KERNEL_DUALS
     )
 
 
-def _is_large_box(header: dict[str, Any]) -> bool:
-    lattice, claims = header["lattice"], header["claims"]
-    compared = prod((len(along) - 1) << (lattice["halvings"] + 1) for along in lattice["breaks"])
-    secrets = prod(header["box"]["cells"]) * prod(claims.get("bound_parts", []))
-    return compared * len(header["outputs"]) > _KERNEL_GRADIENTS or ("bound" in claims and secrets > _KERNEL_SECRETS)
+def _is_large_box(header: kernel.CoordinatesHeader) -> bool:
+    lattice, claims = header.lattice, header.claims
+    compared = prod((len(along) - 1) << (lattice.halvings + 1) for along in lattice.breaks)
+    if compared * len(header.outputs) > _KERNEL_GRADIENTS:
+        return True
+    if claims is None or claims.bound is None:
+        return False
+    return prod(header.box.cells) * prod(claims.bound_parts) > _KERNEL_SECRETS
 
 
-def _by_the_twin(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
+def _by_the_twin(header: kernel.Header, sections: dict[str, bytes]) -> dict[str, Any]:
     proved = twin.check_arrays(header, sections)
-    if header["events"]:
+    if header.events:
         proved["events"] = kernel.check_events(header, sections)
-    if header["claims"]:
+    if header.claims:
         proved |= _check_claims(header, sections)
     return proved
 
 
-def _check_claims(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
+def _check_claims(header: kernel.Header, sections: dict[str, bytes]) -> dict[str, Any]:
     """The twin's answer on claims; the kernel's where numbers are too long, or where rounding may have refuted, and on
     estimates of shares.
     """
-    if header["claims"]["kind"] == "shares":
+    if not isinstance(header.claims, kernel.LossClaim):
         return kernel.check_claims(header, sections)
     try:
         result = {"loss": twin_claims.check_loss(header, sections)}
     except twin_claims.TooLong:
         result = {"loss": kernel.check_loss(header, sections)}
-    if "bound" in header["claims"]:
+    if header.claims.bound is not None:
         try:
             result["bound"] = twin_claims.check_bound(header, sections)
         except (twin_claims.TooLong, kernel.Refuted):

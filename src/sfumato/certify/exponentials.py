@@ -60,8 +60,6 @@ _AT_ONCE = 1 << 20  # distances that are sorted at a time
 
 _DECIDED, _HUGE, _UNDECIDED = 0, 1, 2
 
-Terms = dict[str, Any]
-
 
 class _Rate(NamedTuple):
     """epsilon · unit · 2^places = numerator / denominator · 2^power, numerator and denominator odd.
@@ -79,9 +77,9 @@ class _Rate(NamedTuple):
     length: int
 
     @classmethod
-    def of(cls, promise: Terms, metric: Terms, places: int, up: bool) -> _Rate:
+    def of(cls, promise: kernel.Promise, metric: kernel.Metric, places: int, up: bool) -> _Rate:
         # the exponent of distance 1: what the kernel multiplies distances, or their roots, with
-        a, b = kernel.exponent_bound(promise, {"form": "rational", "unit": metric["unit"]}, 1, up)
+        a, b = kernel.exponent_bound(promise, metric._replace(form="rational"), 1, up)
         rate = Fraction(a, b)
         power = places + _twos(rate.numerator) - _twos(rate.denominator)
         numerator, denominator = (part >> _twos(part) for part in (rate.numerator, rate.denominator))
@@ -106,7 +104,7 @@ def _words(value: int) -> NDArray[np.uint64]:
 
 
 def factors_below(
-    promise: Terms, metric: Terms, values: NDArray[Any], cap: int
+    promise: kernel.Promise, metric: kernel.Metric, values: NDArray[Any], cap: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The p and q of :func:`kernel.factor_below`, p/q ≤ e^(epsilon·d), for an array of finite distances.
 
@@ -114,8 +112,8 @@ def factors_below(
 
     Examples
     --------
-    >>> promise = {"epsilon": Fraction(7, 10), "alpha": None, "step": None}
-    >>> p, q = factors_below(promise, {"form": "float", "unit": Fraction(1)}, np.array([0.5, 3.0]), 2**52)
+    >>> promise, metric = kernel.Promise("rows", Fraction(7, 10), None), kernel.Metric("float", Fraction(1))
+    >>> p, q = factors_below(promise, metric, np.array([0.5, 3.0]), 2**52)
     >>> (p / q).round(6).tolist()
     [1.419068, 8.16617]
     """
@@ -124,7 +122,7 @@ def factors_below(
     left = np.ones(values.size, dtype=np.bool_)
     if values.size > _INTERPRETED and cap.bit_length() <= kernel.MANTISSA:
         rate = _Rate.of(promise, metric, kernel.MANTISSA + _GUARD, False)
-        words, longest, code = _words_of(metric, values), _longest_power(promise), Form(metric["form"]).code
+        words, longest, code = _words_of(metric, values), _longest_power(promise), Form(metric.form).code
 
         def work(start: int, stop: int) -> None:
             part = slice(start, stop)
@@ -150,7 +148,7 @@ def factors_below(
     return p, q
 
 
-def factors_above(promise: Terms, metric: Terms, values: NDArray[Any], grain: int) -> list[int]:
+def factors_above(promise: kernel.Promise, metric: kernel.Metric, values: NDArray[Any], grain: int) -> list[int]:
     """:func:`kernel.factor_above`, which is ≥ e^(epsilon·d), rounded up to a multiple of 2^-grain, in units of that.
 
     Raises :class:`kernel.Refuted` where the kernel does. ``grain`` is at most 60.
@@ -159,7 +157,7 @@ def factors_above(promise: Terms, metric: Terms, values: NDArray[Any], grain: in
     left, result = np.ones(values.size, dtype=np.bool_), np.zeros(values.size * WORDS, dtype=np.uint64)
     if values.size > _INTERPRETED:
         rate = _Rate.of(promise, metric, _ABOVE + _GUARD, True)
-        words, longest, code = _words_of(metric, values), _longest_power(promise), Form(metric["form"]).code
+        words, longest, code = _words_of(metric, values), _longest_power(promise), Form(metric.form).code
 
         def work(start: int, stop: int) -> None:
             into = result[start * WORDS : stop * WORDS]
@@ -174,18 +172,18 @@ def factors_above(promise: Terms, metric: Terms, values: NDArray[Any], grain: in
     return factors
 
 
-def _words_of(metric: Terms, values: NDArray[Any]) -> NDArray[np.uint64]:
+def _words_of(metric: kernel.Metric, values: NDArray[Any]) -> NDArray[np.uint64]:
     """Distances as words: integers as they are, doubles as their bits."""
-    if (values.dtype.kind == "f") != (metric["form"] == Form.FLOAT):
-        raise TypeError(f"distances of the form {metric['form']!r} cannot be {values.dtype}")
+    if (values.dtype.kind == "f") != (metric.form == Form.FLOAT):
+        raise TypeError(f"distances of the form {metric.form!r} cannot be {values.dtype}")
     if values.dtype.kind == "f":
         return np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
     return values.astype(np.uint64)
 
 
-def _longest_power(promise: Terms) -> int:
+def _longest_power(promise: kernel.Promise) -> int:
     """The most steps whose power the kernel takes exactly; −1 if none is rational."""
-    step = promise["step"]
+    step = promise.step
     return -1 if step is None else _LARGEST_POWER // step.denominator.bit_length()
 
 

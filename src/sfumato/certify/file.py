@@ -137,7 +137,7 @@ def _by_support(written: Certificate) -> tuple[Certificate, dict[str, bytes]]:
     return Certificate(header, {**sections, **rest}), bodies
 
 
-def to_be_checked(written: Certificate) -> tuple[dict[str, Any], dict[str, bytes], str]:
+def to_be_checked(written: Certificate) -> tuple[kernel.AnyHeader, dict[str, bytes], str]:
     """Header, sections and digest of a certificate, as :func:`read` has them from its file."""
     header, sections = written.interpreted()
     data = to_bytes(written)
@@ -150,7 +150,7 @@ def to_be_checked(written: Certificate) -> tuple[dict[str, Any], dict[str, bytes
     return header, sections, data[-32:].hex()
 
 
-def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes], str]:
+def parsed(path: str | PathLike[str]) -> tuple[kernel.AnyHeader, dict[str, bytes], str]:
     """Header, sections and digest of a file; one clear error for anything that is wrong with it."""
     path = file_path(path, "a mechanism file")
     try:
@@ -159,36 +159,58 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes], s
         raise InvalidFile(f"{quoted(path)}: {str(error)[:300]}") from error
 
 
-def parts_of(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
+class _AskedByName:
+    """A header whose parts can be asked by the names that they have in a file, as the command line does."""
+
+    def __getitem__(self, name: str) -> Any:
+        part = getattr(self, name)
+        return part._asdict() if hasattr(part, "_asdict") else part
+
+
+class _RowsByName(_AskedByName, kernel.Header):  # type: ignore[misc]
+    """Of a file about a table."""
+
+
+class _CoordinatesByName(_AskedByName, kernel.CoordinatesHeader):  # type: ignore[misc]
+    """Of a file about a box."""
+
+
+def read(path: str | PathLike[str]) -> tuple[Any, dict[str, bytes], str]:
+    """The same, and the header can be asked by names, too."""
+    header, sections, digest = parsed(path)
+    kind = _RowsByName if isinstance(header, kernel.Header) else _CoordinatesByName
+    return kind._make(header), sections, digest
+
+
+def parts_of(header: kernel.Header | Any, sections: dict[str, bytes]) -> dict[str, Any]:
     """The parts of the mechanism that a file describes."""
-    n, m, space = len(header["secrets"]), len(header["outputs"]), _space(header, sections)
+    n, m, space = len(header.secrets), len(header.outputs), _space(header, sections)
     return {
-        "weights": table_of(sections["weights"], header["widths"]["weights"], (n, m)),
-        "privacy": PrivacyType(space, header["promise"]["epsilon"], header["promise"]["alpha"]),
-        "outputs": tuple(label_from_json(label) for label in header["outputs"]),
+        "weights": table_of(sections["weights"], header.widths["weights"], (n, m)),
+        "privacy": PrivacyType(space, header.promise.epsilon, header.promise.alpha),
+        "outputs": tuple(label_from_json(label) for label in header.outputs),
         "claim": _claimed(header, sections, space),
-        "provenance": header.get("provenance") or {},
+        "provenance": header.provenance or {},
         "events": _events(header, sections),
     }
 
 
-def _space(header: dict[str, Any], sections: dict[str, bytes]) -> FiniteSpace:
-    labels = tuple(label_from_json(label) for label in header["secrets"])
-    metric, about = header["metric"], header["space"]
-    form = Form(metric["form"])
+def _space(header: kernel.Header, sections: dict[str, bytes]) -> FiniteSpace:
+    labels = tuple(label_from_json(label) for label in header.secrets)
+    metric, about = header.metric, header.space
+    form = Form(metric.form)
     values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
     if form is not Form.FLOAT:
         values = np.where(values == np.uint64(kernel.UNBOUNDED), INFINITE, values).astype(np.int64)
-    coordinates = about.get("coordinates")
-    drawn = None if coordinates is None else np.array(coordinates, dtype=np.float64)
-    if metric["source"] == "edges":
+    drawn = None if about.coordinates is None else np.array(about.coordinates, dtype=np.float64)
+    if metric.source == "edges":
         pairs = Pairs(*indices_of(sections, "edge_first", "edge_second"))
-        structure = path_metric(len(labels), Edges(pairs, Distances(form, values.copy(), metric["unit"])))
+        structure = path_metric(len(labels), Edges(pairs, Distances(form, values.copy(), metric.unit)))
     else:
-        structure = _table_structure(len(labels), Distances(form, values.copy(), metric["unit"]), sections)
+        structure = _table_structure(len(labels), Distances(form, values.copy(), metric.unit), sections)
     shape = (0, 0) if drawn is None else drawn.shape
-    structure = replace(structure, ground=ground_from_json(about.get("ground"), *shape))
-    return FiniteSpace(labels, structure, about["unit"], about["name"], drawn)
+    structure = replace(structure, ground=ground_from_json(about.ground, *shape))
+    return FiniteSpace(labels, structure, about.unit, about.name, drawn)
 
 
 def _table_structure(n: int, upper: Distances, sections: dict[str, bytes]) -> Structure:
@@ -200,32 +222,28 @@ def _table_structure(n: int, upper: Distances, sections: dict[str, bytes]) -> St
     return Structure(lambda: distances, midpoints=lambda: via)
 
 
-def _claimed(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace) -> Claim | SharesClaim | None:
-    if not header["claims"]:
+def _claimed(header: kernel.Header, sections: dict[str, bytes], space: FiniteSpace) -> Claim | SharesClaim | None:
+    if header.claims is None:
         return None
     given = tuple(Prior(space, shares_of(counts)) for counts in kernel.priors_of(header, sections))
     prior, mixture = given[0], ()
     if "mixture" in sections:
-        mixture = tuple(table_of(sections["mixture"], header["widths"]["mixture"], (len(given),)).tolist())
+        mixture = tuple(table_of(sections["mixture"], header.widths["mixture"], (len(given),)).tolist())
         prior = Prior(space, shares_of(kernel.mixed_prior(header, sections)[0]))
-    several = header["claims"]["criterion"] == "worst prior"
-    kind = _shares_claim if header["claims"]["kind"] == "shares" else _claim
+    several = header.claims.criterion == "worst prior"
+    kind = _shares_claim if isinstance(header.claims, kernel.VarianceClaim) else _claim
     return kind(header, sections, space, prior=prior, priors=given if several else (), mixture=mixture)
 
 
-def _shares_claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace, **under: Any) -> SharesClaim:
-    claims, rows = header["claims"], table_of_floats(sections["workload"], len(space))
-    matrix = (
-        rows if claims["workload_unit"] == 1 else [[Fraction(v) * claims["workload_unit"] for v in r] for r in rows]
-    )
+def _shares_claim(header: kernel.Header, sections: dict[str, bytes], space: FiniteSpace, **under: Any) -> SharesClaim:
+    claims, rows = kernel.variance_claim(header), table_of_floats(sections["workload"], len(space))
+    matrix = rows if claims.workload_unit == 1 else [[Fraction(v) * claims.workload_unit for v in r] for r in rows]
     dual = prices = None
-    if "bound" in claims:
+    if claims.bound is not None:
         dual = table_of_floats(sections["share_dual"], len(space))
         prices = table_of_floats(sections["share_prices"], len(space))[0]
-    asked = named_again(matrix, claims["workload_name"], space)
-    return SharesClaim(
-        workload=asked, value=claims["loss"], bound=claims.get("bound"), dual=dual, prices=prices, **under
-    )
+    asked = named_again(matrix, claims.workload_name, space)
+    return SharesClaim(workload=asked, value=claims.loss, bound=claims.bound, dual=dual, prices=prices, **under)
 
 
 def table_of_floats(section: bytes, n: int) -> NDArray[np.float64]:
@@ -233,36 +251,37 @@ def table_of_floats(section: bytes, n: int) -> NDArray[np.float64]:
     return np.frombuffer(section, dtype="<f8").astype(np.float64).reshape(-1, n)
 
 
-def _claim(header: dict[str, Any], sections: dict[str, bytes], space: FiniteSpace, **under: Any) -> Claim:
-    claims, ceilings, n = header["claims"], header["claims"]["ceilings"], len(space)
-    actions = tuple(label_from_json(label) for label in claims["actions"])
-    loss = _loss(sections["loss"], claims["loss_unit"], actions, space, claims["loss_name"])
+def _claim(header: kernel.Header, sections: dict[str, bytes], space: FiniteSpace, **under: Any) -> Claim:
+    claims, n = kernel.loss_claim(header), len(space)
+    ceilings = claims.ceilings
+    actions = tuple(label_from_json(label) for label in claims.actions)
+    loss = _loss(sections["loss"], claims.loss_unit, actions, space, claims.loss_name)
     remap = tuple(indices_of(sections, "remap")[0].tolist())
-    bound, dual, prices = claims.get("bound"), None, None
+    bound, dual, prices = claims.bound, None, None
     if bound is not None:
-        dual = dual_of(header, sections)
+        dual = dual_of(claims.dual_unit, header.widths, sections)
         if ceilings:
-            prices = table_of(sections["ceiling_prices"], header["widths"]["ceiling_prices"], (len(ceilings), n))
+            prices = table_of(sections["ceiling_prices"], header.widths["ceiling_prices"], (len(ceilings), n))
     each = len(sections["loss"])
     kept = tuple(
         Ceiling(
-            _loss(sections["ceilings"][k * each : (k + 1) * each], ceiling["unit"], actions, space, ceiling["name"]),
-            ceiling["level"],
+            _loss(sections["ceilings"][k * each : (k + 1) * each], ceiling.unit, actions, space, ceiling.name),
+            ceiling.level,
             None if prices is None else prices[k],
         )
         for k, ceiling in enumerate(ceilings)
     )
     return Claim(
-        loss=loss, remap=remap, value=claims["loss"], bound=bound, dual=dual, criterion=claims["criterion"],
+        loss=loss, remap=remap, value=claims.loss, bound=bound, dual=dual, criterion=claims.criterion,
         ceilings=kept, **under,
     )  # fmt: skip
 
 
-def dual_of(header: dict[str, Any], sections: dict[str, bytes]) -> Dual:
-    """The numbers that prove a bound."""
+def dual_of(unit: Fraction, widths: dict[str, int], sections: dict[str, bytes]) -> Dual:
+    """The numbers that prove a bound, in a unit."""
     first, second, action = indices_of(sections, "dual_from", "dual_to", "dual_action")
-    values = table_of(sections["dual"], header["widths"]["dual"], (len(first),))
-    return Dual(first, second, action, values, header["claims"]["dual_unit"], *_event_dual(header, sections))
+    values = table_of(sections["dual"], widths["dual"], (len(first),))
+    return Dual(first, second, action, values, unit, *_event_dual(widths, sections))
 
 
 def shares_of(counts: list[int]) -> list[Fraction]:
@@ -271,21 +290,21 @@ def shares_of(counts: list[int]) -> list[Fraction]:
     return [Fraction(count, total) for count in counts]
 
 
-def _events(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[EventPromise, ...]:
-    if not header["events"]:
+def _events(header: kernel.Header, sections: dict[str, bytes]) -> tuple[EventPromise, ...]:
+    if not header.events:
         return ()
     upper, lower = indices_of(sections, "event_upper", "event_lower")
-    cuts = np.cumsum([event["pairs"] for event in header["events"]])[:-1]
+    cuts = np.cumsum([event.pairs for event in header.events])[:-1]
     return tuple(
-        EventPromise(x, z, Growth(event["factor"], event["epsilon"]), event["delta"])
-        for x, z, event in zip(np.split(upper, cuts), np.split(lower, cuts), header["events"], strict=True)
+        EventPromise(x, z, Growth(event.factor, event.epsilon), event.delta)
+        for x, z, event in zip(np.split(upper, cuts), np.split(lower, cuts), header.events, strict=True)
     )
 
 
-def _event_dual(header: dict[str, Any], sections: dict[str, bytes]) -> tuple[Array, ...]:
+def _event_dual(widths: dict[str, int], sections: dict[str, bytes]) -> tuple[Array, ...]:
     if "event_dual" not in sections:
         return ()
-    width = header["widths"]["event_dual"]
+    width = widths["event_dual"]
     return *indices_of(sections, "event_dual_pair", "event_dual_action"), table_of(
         sections["event_dual"], width, (len(sections["event_dual"]) // width,)
     )

@@ -242,6 +242,8 @@ def claimed(
     total = noise_total(table, floor, rounding)
     written = noise_certificate(privacy, box_rate(privacy), rounding, 0, table, floor, total, draft)
     header, sections = written.interpreted()
+    if not isinstance(header, kernel.CoordinatesHeader):
+        raise AssertionError("noise is written as a file about coordinates")
     value, bound = kernel.noise_loss(header, sections), kernel.layers_bound(header, sections)
     unit = Fraction(2) ** (floor_log2(value) - 64)
     return NoiseClaim(prior, loss, -(-value // unit) * unit, parts, LayerBound(bound // unit * unit, tuple(layers)))
@@ -290,30 +292,30 @@ def noise_certificate(
     return written
 
 
-def box_noise(header: dict[str, Any], sections: dict[str, bytes], proof: Proof) -> BoxNoise:
+def box_noise(header: kernel.CoordinatesHeader, sections: dict[str, bytes], proof: Proof) -> BoxNoise:
     """The noise that a file about coordinates describes, which has been proved."""
-    promise, noise, claims = header["promise"], header["noise"], header["claims"]
+    promise, noise = header.promise, kernel.noise_of(header)
     box = box_of(header)
-    parts = [n // cells for n, cells in zip(noise["cells"], box.shape, strict=True)]
-    shape = tuple(r + 1 for r in noise["reach"])
-    table = table_of(sections["weights"], header["widths"]["weights"], shape)
-    stated = _claim(header, sections, box) if claims else None
+    parts = [n // cells for n, cells in zip(noise.cells, box.shape, strict=True)]
+    shape = tuple(r + 1 for r in noise.reach)
+    table = table_of(sections["weights"], header.widths["weights"], shape)
+    stated = None if header.claims is None else _claim(header, sections, box)
     return BoxNoise(
-        PrivacyType(box, promise["epsilon"], promise["alpha"]), promise["rate"], rounding_of(box, parts),
-        noise["halvings"], _integers(table.tolist(), box.dimension), noise["floor"], header["total"], proof, stated,
-        header.get("provenance") or {},
+        PrivacyType(box, promise.epsilon, promise.alpha), promise.rate, rounding_of(box, parts),
+        noise.halvings, _integers(table.tolist(), box.dimension), noise.floor, header.total, proof, stated,
+        header.provenance or {},
     )  # fmt: skip
 
 
-def _claim(header: dict[str, Any], sections: dict[str, bytes], box: Box) -> NoiseClaim:
-    claims, widths, k = header["claims"], header["widths"], box.dimension
+def _claim(header: kernel.CoordinatesHeader, sections: dict[str, bytes], box: Box) -> NoiseClaim:
+    claims, widths, k = kernel.distance_claim(header), header.widths, box.dimension
     bound = None
-    if "bound" in claims:
+    if claims.bound is not None:
         (ends,) = indices_of(sections, "layer_ends")
         heights = table_of(sections["layer_counts"], widths["layer_counts"], (len(ends) // (2 * k),)).tolist()
         pairs = ends.reshape(-1, 2, k).tolist()
         layers = tuple((tuple(low), tuple(high), int(n)) for (low, high), n in zip(pairs, heights, strict=True))
-        bound = LayerBound(claims["bound"], layers)
+        bound = LayerBound(claims.bound, layers)
     return NoiseClaim(*claimed_loss(header, sections, box), bound)
 
 

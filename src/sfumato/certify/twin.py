@@ -55,15 +55,15 @@ def _broken_chain(form, table, via, infinite, first_row, last_row, n):  # type: 
     return -1
 
 
-def fits(header: dict[str, Any]) -> bool:
+def fits(header: kernel.AnyHeader) -> bool:
     """Whether the twin can represent the weights of a certificate."""
-    return bool(header["total"] <= LARGEST_WEIGHT and header["widths"]["weights"] <= 8)
+    return bool(header.total <= LARGEST_WEIGHT and header.widths["weights"] <= 8)
 
 
-def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str, Any]:
+def check_arrays(header: kernel.Header, sections: dict[str, bytes]) -> dict[str, Any]:
     """What :func:`kernel.check` proves of the pairs; raises the same errors."""
-    n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
-    width = header["widths"]["weights"]
+    n, m, total = len(header.secrets), len(header.outputs), header.total
+    width = header.widths["weights"]
     weights = np.frombuffer(sections["weights"], dtype=f"<u{width}").reshape(n, m).astype(np.uint64, copy=False)
     # a sum that is too large may wrap around at 2^64 to the right one, and is then too large in floats as well
     if (weights.sum(axis=1) != total).any() or (weights.sum(axis=1, dtype=np.float64) > 2.0**63).any():
@@ -71,7 +71,7 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     first, second, values, implied, span = _pairs(header, sections, n)
     # all pairs of secrets leave nothing open, and need no graph
     unpromised = 0 if len(first) == n * (n - 1) // 2 else open_pairs(n, first, second)
-    p, q = factors_below(header["promise"], header["metric"], values, total)
+    p, q = factors_below(header.promise, header.metric, values, total)
     del values
 
     def scan(start: int, stop: int) -> int:
@@ -81,7 +81,7 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
     for k in on_threads(scan, len(first)) if len(first) else []:
         if k >= 0:
             _raise_violation(header, weights, int(first[k]), int(second[k]), int(p[k]), int(q[k]))
-    if len(first) and header["promise"]["kind"] == "events":
+    if len(first) and header.promise.kind == "events":
         raise kernel.Unreadable("the promise is about events alone, and two secrets have a distance all the same")
     return {"secrets": n, "outputs": m, "total": total, "pairs": len(first), "implied": implied,
             "comparisons": 2 * m * len(first), "open": unpromised,
@@ -89,17 +89,17 @@ def check_arrays(header: dict[str, Any], sections: dict[str, bytes]) -> dict[str
 
 
 def _pairs(
-    header: dict[str, Any], sections: dict[str, bytes], n: int
+    header: kernel.Header, sections: dict[str, bytes], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], int, tuple[Fraction, Fraction] | None]:
     """Pairs to check and their distances, after checking the chains of implied ones, and the span of all of these."""
-    form = Form(header["metric"]["form"])
+    form = Form(header.metric.form)
     values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
     unbounded = np.isinf(values) if form is Form.FLOAT else values == np.uint64(kernel.UNBOUNDED)
-    if not (values >= 0 if header["metric"]["source"] == "edges" else values > 0).all():
+    if not (values >= 0 if header.metric.source == "edges" else values > 0).all():
         raise kernel.Unreadable("a distance is not a positive number")
     if form is not Form.FLOAT and (values[~unbounded] > kernel.LARGEST[form]).any():
         raise kernel.Unreadable("a distance is too large")
-    edges = header["metric"]["source"] == "edges"
+    edges = header.metric.source == "edges"
     first, second = edges_of(sections, n) if edges else np.triu_indices(n, 1)
     implied = np.zeros_like(unbounded)
     if "via" in sections and not edges:
@@ -107,7 +107,7 @@ def _pairs(
         implied = (via != kernel.NOWHERE) & ~unbounded
         _check_chains(form, values, via, implied, n)
     finite = values[~unbounded] if unbounded.any() else values
-    span = kernel.span(header["metric"], finite.min().item(), finite.max().item()) if finite.size else None
+    span = kernel.span(header.metric, finite.min().item(), finite.max().item()) if finite.size else None
     keep = ~(implied | unbounded)
     if not keep.all():  # copies of all pairs would be most of what is held
         first, second, values = first[keep], second[keep], values[keep]
@@ -137,7 +137,7 @@ def _check_chains(form: Form, values: NDArray[Any], via: NDArray[Any], implied: 
             raise kernel.Refuted(f"secret {chain[x, z]} does not lie between {x} and {z}")
 
 
-def _raise_violation(header: dict[str, Any], weights: NDArray[np.uint64], x: int, z: int, p: int, q: int) -> None:
+def _raise_violation(header: kernel.Header, weights: NDArray[np.uint64], x: int, z: int, p: int, q: int) -> None:
     rows = {x: [int(v) for v in weights[x]], z: [int(v) for v in weights[z]]}
     for upper, lower in ((x, z), (z, x)):
         if any(a * q > p * b for a, b in zip(rows[upper], rows[lower], strict=True)):

@@ -50,24 +50,24 @@ _ROOT = kernel.ROOT
 _NORMS = {"euclidean": 0, "manhattan": 1, "chebyshev": 2}
 _MOST_SECRETS = 6000  # of a finite problem whose distances are held as a table
 
-Terms = dict[str, Any]
+Proved = dict[str, Any]
 Sections = dict[str, bytes]
 Words = NDArray[np.uint64]
 
 
-def check(header: Terms, sections: Sections) -> Terms:
+def check(header: kernel.CoordinatesHeader, sections: Sections) -> Proved:
     """What :func:`kernel.check` proves of a file about coordinates, with the same answers."""
     kernel.check_frame(header)
     try:
         proved = _check_gradients(header, sections)
     except TooLong:
         return kernel.check(header, sections)
-    if "loss" in header["claims"]:
+    if header.claims is not None:
         try:
             proved["loss"] = kernel.claimed_loss(header, box_loss(header, sections))
         except TooLong:
             proved["loss"] = kernel.check_box_loss(header, sections)
-    if "bound" in header["claims"]:
+    if header.claims is not None and header.claims.bound is not None:
         try:
             proved["bound"] = _check_bound(header, sections)
         except (TooLong, kernel.Refuted):  # perhaps only by what has been rounded
@@ -75,12 +75,12 @@ def check(header: Terms, sections: Sections) -> Terms:
     return proved
 
 
-def _columns(header: Terms, sections: Sections) -> Words:
+def _columns(header: kernel.CoordinatesHeader, sections: Sections) -> Words:
     """One row an output, one column a lattice point."""
-    if header["total"] > LARGEST_WEIGHT or header["widths"]["weights"] > 8:
+    if header.total > LARGEST_WEIGHT or header.widths["weights"] > 8:
         raise TooLong
-    table = np.frombuffer(sections["weights"], dtype=f"<u{header['widths']['weights']}")
-    return np.ascontiguousarray(table.reshape(len(header["secrets"]), -1).T.astype(np.uint64))
+    table = np.frombuffer(sections["weights"], dtype=f"<u{header.widths['weights']}")
+    return np.ascontiguousarray(table.reshape(len(header.secrets), -1).T.astype(np.uint64))
 
 
 def _padded(forms: list[list[dict[int, int]]]) -> tuple[list[Integers], list[Words], int]:
@@ -98,8 +98,8 @@ def _padded(forms: list[list[dict[int, int]]]) -> tuple[list[Integers], list[Wor
     return places, coefficients, largest
 
 
-def _sizes(header: Terms) -> tuple[int, int, int]:
-    shape: list[int] = header["lattice"]["shape"]
+def _sizes(header: kernel.CoordinatesHeader) -> tuple[int, int, int]:
+    shape: list[int] = header.lattice.shape
     first, second, third = [1] * (3 - len(shape)) + shape
     return first, second, third
 
@@ -107,8 +107,8 @@ def _sizes(header: Terms) -> tuple[int, int, int]:
 # ----------------------------------------------------------------- the promise
 
 
-def _check_gradients(header: Terms, sections: Sections) -> Terms:
-    axes, columns = kernel.lattice_forms(header["lattice"]), _columns(header, sections)
+def _check_gradients(header: kernel.CoordinatesHeader, sections: Sections) -> Proved:
+    axes, columns = kernel.lattice_forms(header.lattice), _columns(header, sections)
     kernel.check_sums(header, sections)
     # both forms of a coefficient get terms at the same lattice points, some of them 0
     both = [[(value, slope, value | slope) for _, value, slope in along] for along in axes]
@@ -117,10 +117,10 @@ def _check_gradients(header: Terms, sections: Sections) -> Terms:
     slopes = _padded(steep)[1]
     slopes[: 3 - len(axes)] = [words_of([0] * _TERMS)] * (3 - len(axes))  # an axis in front has no slope
     largest = prod(max(sum(map(abs, f.values())) for forms in along for f in forms[:2]) for along in both)
-    p, q = header["promise"]["rate"].as_integer_ratio()
+    p, q = header.promise.rate.as_integer_ratio()
     if (max(p, q) * LARGEST_WEIGHT * largest).bit_length() > _LONGEST_ROOT:
         raise TooLong
-    rate, norm = words_of([p, q]), _NORMS[header["box"]["metric"]]
+    rate, norm = words_of([p, q]), _NORMS[header.box.metric]
 
     def work(start: int, stop: int) -> int:
         return int(_first_steep(columns, _sizes(header), *places, *values, *slopes, rate, norm, start, stop))
@@ -128,17 +128,17 @@ def _check_gradients(header: Terms, sections: Sections) -> Terms:
     for y in on_threads(work, len(columns)):
         if y >= 0:
             _raise(header, sections, axes, y)
-    count, m = len(header["secrets"]), len(columns)
-    cells = prod(len(breaks) - 1 for breaks in header["lattice"]["breaks"])
-    return {"secrets": count, "outputs": m, "total": header["total"], "pairs": 0, "implied": 0, "open": 0,
+    count, m = len(header.secrets), len(columns)
+    cells = prod(len(breaks) - 1 for breaks in header.lattice.breaks)
+    return {"secrets": count, "outputs": m, "total": header.total, "pairs": 0, "implied": 0, "open": 0,
             "cells": cells, "comparisons": m * prod(map(len, axes))}  # fmt: skip
 
 
-def _raise(header: Terms, sections: Sections, axes: Any, y: int) -> None:
+def _raise(header: kernel.CoordinatesHeader, sections: Sections, axes: Any, y: int) -> None:
     """The kernel's words on an output that is too steep somewhere."""
     column = kernel.column_of(header, sections, y)
-    for first, start, tables in kernel.gradients(column, axes, header["lattice"]["shape"]):
-        place = kernel.too_steep(header["box"]["metric"], tables, header["promise"]["rate"])
+    for first, start, tables in kernel.gradients(column, axes, header.lattice.shape):
+        place = kernel.too_steep(header.box.metric, tables, header.promise.rate)
         if place is not None:
             raise kernel.steepness(header, axes, y, first, start + place, [table[place] for table in tables])
     raise AssertionError("kernel and twin differ")
@@ -221,7 +221,7 @@ def _first_steep(  # type: ignore[no-untyped-def]
 # ----------------------------------------------------------------- the loss
 
 
-def box_loss(header: Terms, sections: Sections) -> Fraction:
+def box_loss(header: kernel.CoordinatesHeader, sections: Sections) -> Fraction:
     """The number of :func:`kernel.box_loss`.
 
     Raises
@@ -235,13 +235,13 @@ def box_loss(header: Terms, sections: Sections) -> Fraction:
     missing = 3 - len(axes)
     inside = [np.zeros(1, dtype=np.int64)] * missing + [np.repeat(cells, 2) for _, _, _, cells in axes]
     ends = np.array([1] * missing + [len(nodes) for _, _, nodes, _ in axes])
-    cells = np.array([1] * missing + header["box"]["cells"])
+    cells = np.array([1] * missing + header.box.cells)
     if max(counts) >> 64:
         raise TooLong
     masses = np.array(counts, dtype=np.uint64)
-    lengths = [lengths_of(point) for point in header["points"]]
+    lengths = [lengths_of(point) for point in header.points]
     farthest = [[max(map(max, along))] for along in zip(*lengths, strict=True)]
-    metric = header["box"]["metric"]
+    metric = header.box.metric
     (reach,) = kernel.norms(metric, [0], farthest)
     terms = prod(len(rows) for rows in places)
     if max(farthest)[0] > _LONGEST_ROD or reach * max(counts) * largest * LARGEST_WEIGHT * terms > LARGEST:
@@ -254,7 +254,7 @@ def box_loss(header: Terms, sections: Sections) -> Fraction:
         _lost(columns, _sizes(header), *places, *forms, *inside, cells, masses, ends, *rods, norm, start, stop, sums)
 
     on_threads(work, len(columns))
-    whole = scale * prod(grain for _, grain, _, _ in axes) * header["total"] * sum(counts)
+    whole = scale * prod(grain for _, grain, _, _ in axes) * header.total * sum(counts)
     return Fraction(sum(integers_of(sums)), whole)
 
 
@@ -341,10 +341,10 @@ def _nearly(value):  # type: ignore[no-untyped-def]
 # ----------------------------------------------------------------- the bound
 
 
-def _check_bound(header: Terms, sections: Sections) -> Fraction:
+def _check_bound(header: kernel.CoordinatesHeader, sections: Sections) -> Fraction:
     """Class after class of secrets: what is proved for each of them, added up."""
-    box, claims = box_of(header), header["claims"]
-    parts, strides = tuple(claims["bound_parts"]), tuple(claims["bound_strides"])
+    box, claims = box_of(header), kernel.distance_claim(header)
+    parts, strides = tuple(claims.bound_parts), tuple(claims.bound_strides)
     fine = tuple(cells * part for cells, part in zip(box.shape, parts, strict=True))
     coarse = replace(box, step=tuple(s * m / n for s, m, n in zip(box.sides, strides, fine, strict=True)))
     if len(coarse) > _MOST_SECRETS:
@@ -354,8 +354,8 @@ def _check_bound(header: Terms, sections: Sections) -> Fraction:
     except ValueError as error:
         raise kernel.Unreadable("the splits of cubes describe no covering") from error
     finite, given = kernel.finite_problem(header, sections, list(fine), len(found.corners))
-    total, claimed = Fraction(0), Fraction(claims["bound"])
-    for secrets, dual in _classes(given, header["widths"], fine, strides):
+    total, claimed = Fraction(0), kernel.bound_of(claims)
+    for secrets, dual in _classes(given, header.widths, fine, strides):
         problem, share = _class_problem(finite, given | dual, found, secrets)
         total += share * twin_claims.proved_bound(*problem) if share else 0
     if total < claimed:
@@ -391,30 +391,28 @@ def _classes(
 
 
 def _class_problem(
-    finite: Terms, given: Sections, found: Covering, secrets: Integers
-) -> tuple[tuple[Terms, Sections], Fraction]:
+    finite: kernel.Header, given: Sections, found: Covering, secrets: Integers
+) -> tuple[tuple[kernel.Header, Sections], Fraction]:
     """The finite problem of one class as a file of its own, and the part of the mass that its secrets have."""
-    metric, n, width = finite["metric"], len(secrets), finite["widths"]["prior"]
-    steps = [step * stride for step, stride in zip(metric["steps"], metric["strides"], strict=True)]
+    metric, n, width = finite.metric, len(secrets), finite.widths["prior"]
+    if (grid := metric.grid) is None:
+        raise TypeError("the secrets of a finite problem are those of a grid")
+    steps = [step * stride for step, stride in zip(grid.steps, grid.strides, strict=True)]
     if max(steps) * max(found.shape) * len(steps) > 1 << 14:  # squares of distances stay in 30 bits
         raise TooLong
     places = np.stack(np.unravel_index(np.arange(n), found.shape), axis=1) * np.array(steps, dtype=np.int64)
     first, second = np.triu_indices(n, 1)
     offsets = np.abs(places[first] - places[second])
     join = {"euclidean": lambda z: (z * z).sum(axis=1), "manhattan": lambda z: z.sum(axis=1)}
-    lengths = join.get(metric["norm"], lambda z: z.max(axis=1))(offsets)
-    counts = kernel.integers(given["prior"], width, 0, len(finite["secrets"]))
+    lengths = join.get(grid.norm, lambda z: z.max(axis=1))(offsets)
+    counts = kernel.integers(given["prior"], width, 0, len(finite.secrets))
     share = Fraction(sum(counts[x] for x in secrets.tolist()), sum(counts))
     if not share and given["dual_from"]:  # they prove nothing there
         raise TooLong
     prior = np.frombuffer(given["prior"], dtype=np.uint8).reshape(-1, width)[secrets].tobytes()
     # dual numbers are parts of the whole mass, and the bound of a class is one for a prior
-    claims = finite["claims"] | {"loss_unit": found.unit}
-    claims["dual_unit"] = claims["dual_unit"] / share if share else claims["dual_unit"]
-    problem = finite | {
-        "secrets": range(n),
-        "metric": {"form": metric["form"], "unit": metric["unit"], "source": "table"},
-        "claims": claims,
-    }
+    claims = kernel.loss_claim(finite)
+    claims = claims._replace(loss_unit=found.unit, dual_unit=claims.dual_unit / (share or 1))
+    problem = finite._replace(secrets=range(n), metric=kernel.Metric(metric.form, metric.unit), claims=claims)
     sections = {"prior": prior, "distances": lengths.astype("<u8").tobytes()}
     return (problem, given | sections | {"loss": found.losses.astype("<f8").tobytes()}), share

@@ -37,7 +37,6 @@ _INTERPRETED = 4096  # weights: below, Python is through before a compiled funct
 _ROWS = 16  # of a table of losses that stay in cache while outputs stream past
 _BLOCK = 1 << 16  # reduced costs that a thread holds at a time, 2 MiB
 
-Terms = dict[str, Any]
 Sections = dict[str, bytes]
 
 
@@ -144,31 +143,31 @@ def exact_sums(weights: Array, table: Array, remap: NDArray[np.int64]) -> tuple[
     return (integers[remap].T * weights).sum(axis=1).tolist(), Fraction(1, denominator)
 
 
-def check_loss(header: Terms, sections: Sections) -> Fraction:
+def check_loss(header: kernel.Header, sections: Sections) -> Fraction:
     """What :func:`kernel.check_loss` checks, with the same answer."""
-    claims, total, n, m = header["claims"], header["total"], len(header["secrets"]), len(header["outputs"])
-    weights = np.frombuffer(sections["weights"], dtype=f"<u{header['widths']['weights']}").reshape(n, m)
+    claims, total, n, m = kernel.loss_claim(header), header.total, len(header.secrets), len(header.outputs)
+    weights = np.frombuffer(sections["weights"], dtype=f"<u{header.widths['weights']}").reshape(n, m)
     remap = np.frombuffer(sections["remap"], dtype="<u4").astype(np.int64)
     table = _table(sections["loss"], n)
     if remap.max() >= len(table):
         raise kernel.Unreadable("the remap names an action that is not there")
     lost, unit = sums_of_secrets(weights, table, remap)
-    unit *= claims["loss_unit"] / total
+    unit *= claims.loss_unit / total
     priors = kernel.priors_of(header, sections)
     value = unit * max(lost)
-    if claims["criterion"] != "worst secret":
+    if claims.criterion != "worst secret":
         value = max(unit * kernel.expectation(prior, lost) for prior in priors)
-    if value != claims["loss"]:
-        raise kernel.Refuted("the loss is {}, not {} as claimed".format(*kernel.apart(value, claims["loss"])))
+    if value != claims.loss:
+        raise kernel.Refuted("the loss is {}, not {} as claimed".format(*kernel.apart(value, claims.loss)))
     each = len(sections["loss"])
-    for j, ceiling in enumerate(claims["ceilings"]):
+    for j, ceiling in enumerate(claims.ceilings):
         lost, unit = sums_of_secrets(weights, _table(sections["ceilings"][j * each : (j + 1) * each], n), remap)
-        highest = max(lost) * unit * ceiling["unit"] / total
-        if highest > ceiling["level"]:
+        highest = max(lost) * unit * ceiling.unit / total
+        if highest > ceiling.level:
             raise kernel.Refuted(
-                "a secret has {} where at most {} is claimed".format(*kernel.apart(highest, ceiling["level"]))
+                "a secret has {} where at most {} is claimed".format(*kernel.apart(highest, ceiling.level))
             )
-    return Fraction(value)
+    return value
 
 
 def _table(section: bytes, n: int) -> NDArray[np.float64]:
@@ -198,7 +197,7 @@ class _Duals:
         return cls(starts, action[order].astype(np.int32), values[order], factor[order])
 
 
-def check_bound(header: Terms, sections: Sections) -> Fraction:
+def check_bound(header: kernel.Header, sections: Sections) -> Fraction:
     """What :func:`kernel.check_bound` proves, up to rounding: a bound that is accepted here is accepted there.
 
     Distances have been checked before, with the pairs.
@@ -210,33 +209,33 @@ def check_bound(header: Terms, sections: Sections) -> Fraction:
     TooLong
         If numbers are too long, or promises about events take part.
     """
-    bound, claimed = proved_bound(header, sections), header["claims"]["bound"]
+    bound, claimed = proved_bound(header, sections), kernel.bound_of(kernel.loss_claim(header))
     if bound < claimed:
         raise kernel.Refuted(
             "the dual numbers prove {}, less than the claimed {}".format(*kernel.apart(bound, claimed))
         )
-    return Fraction(claimed)
+    return claimed
 
 
-def proved_bound(header: Terms, sections: Sections) -> Fraction:
+def proved_bound(header: kernel.Header, sections: Sections) -> Fraction:
     """A little less than the dual numbers prove, or exactly that."""
-    claims, n = header["claims"], len(header["secrets"])
-    if header["events"]:
+    claims, n = kernel.loss_claim(header), len(header.secrets)
+    if header.events:
         raise TooLong
     loss = _Doubles.of(_table(sections["loss"], n))
     gaining, spending, factors, longest = _duals(header, sections, n, len(loss.bits))
     prior, prior_unit = kernel.mixed_prior(header, sections)
-    parts = [(loss, prior, prior_unit * claims["loss_unit"] * loss.unit)]
+    parts = [(loss, prior, prior_unit * claims.loss_unit * loss.unit)]
     paid, each = Fraction(0), len(sections["loss"])
-    for j, ceiling in enumerate(claims["ceilings"]):
-        prices = kernel.integers(sections["ceiling_prices"], header["widths"]["ceiling_prices"], j * n, n)
+    for j, ceiling in enumerate(claims.ceilings):
+        prices = kernel.integers(sections["ceiling_prices"], header.widths["ceiling_prices"], j * n, n)
         table = _Doubles.of(_table(sections["ceilings"][j * each : (j + 1) * each], n))
-        parts.append((table, prices, ceiling["unit"] * claims["dual_unit"] * table.unit))
-        paid += sum(prices) * claims["dual_unit"] * ceiling["level"]
+        parts.append((table, prices, ceiling.unit * claims.dual_unit * table.unit))
+        paid += sum(prices) * claims.dual_unit * ceiling.level
     finer = min(_FINER, _LARGEST_DUALS - longest.bit_length())
     if finer < 0:
         raise TooLong
-    unit = Fraction(claims["dual_unit"]) / (1 << (_GRAIN + finer))
+    unit = Fraction(claims.dual_unit) / (1 << (_GRAIN + finer))
     scaled = [(table, *_rounded(weights, of_part / unit)) for table, weights, of_part in parts]
     # a reduced cost is a sum of all of these, and of products of coefficients, none negative, with numbers of tables
     shifts = [_FRACTION + 1 + table.highest - table.lowest for table, _, _ in scaled]
@@ -252,10 +251,12 @@ def _rounded(weights: list[int], unit: Fraction) -> tuple[list[int], list[int]]:
     return [p // unit.denominator for p in products], [-(-p // unit.denominator) for p in products]
 
 
-def _duals(header: Terms, sections: Sections, n: int, actions: int) -> tuple[_Duals, _Duals, NDArray[np.uint64], int]:
+def _duals(
+    header: kernel.Header, sections: Sections, n: int, actions: int
+) -> tuple[_Duals, _Duals, NDArray[np.uint64], int]:
     """The dual numbers by their first end and by their second, the factors, and what no sum of them exceeds."""
     first, second, action = (np.frombuffer(sections[f"dual_{part}"], dtype="<u4") for part in ("from", "to", "action"))
-    width = header["widths"]["dual"]
+    width = header.widths["dual"]
     if width > 8:
         raise TooLong
     values = np.frombuffer(sections["dual"], dtype=f"<u{width}").astype(np.uint64)
@@ -270,13 +271,13 @@ def _duals(header: Terms, sections: Sections, n: int, actions: int) -> tuple[_Du
 
 
 def _factors(
-    header: Terms, sections: Sections, n: int, first: NDArray[np.uint32], second: NDArray[np.uint32]
+    header: kernel.Header, sections: Sections, n: int, first: NDArray[np.uint32], second: NDArray[np.uint32]
 ) -> tuple[list[int], NDArray[np.int32]]:
     """e^(epsilon·d), rounded up to 2^-60, for each distance that is used; and which of them each dual number has."""
-    form = Form(header["metric"]["form"])
+    form = Form(header.metric.form)
     values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
     low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second).astype(np.int64)
-    if header["metric"]["source"] == "table":
+    if header.metric.source == "table":
         place, there = low * (2 * n - low - 1) // 2 + high - low - 1, True
     else:
         edges = np.sort(twin.edges_of(sections, n), axis=0).T @ [n, 1]
@@ -292,7 +293,7 @@ def _factors(
         raise kernel.Refuted("a dual number uses two secrets between which nothing is promised")
     rank = np.zeros(len(values), dtype=np.int32)
     rank[used] = kind
-    return factors_above(header["promise"], header["metric"], distinct, _GRAIN), rank[place]
+    return factors_above(header.promise, header.metric, distinct, _GRAIN), rank[place]
 
 
 def _least_reduced(

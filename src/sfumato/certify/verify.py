@@ -14,7 +14,7 @@ from sfumato.certify import kernel, twin_claims
 from sfumato.certify.certificate import Certifiable, Certificate, certificate, certificate_of
 from sfumato.certify.coordinates import box_mechanism
 from sfumato.certify.decide import Checker, decide, raise_refusal
-from sfumato.certify.file import parts_of, read, to_be_checked
+from sfumato.certify.file import parsed, parts_of, to_be_checked
 from sfumato.certify.mechanism import Claim, Mechanism, SharesClaim, compact
 from sfumato.certify.noise import box_noise
 from sfumato.channels.channel import Channel, check_secrets
@@ -103,9 +103,9 @@ def verify(
     return verify_file(mechanism, checker=checker)[0]
 
 
-def verify_file(path: str | PathLike[str], *, checker: Checker = "auto") -> tuple[Verdict, dict[str, Any], str]:
+def verify_file(path: str | PathLike[str], *, checker: Checker = "auto") -> tuple[Verdict, kernel.AnyHeader, str]:
     """The verdict on a file, with its header and the SHA-256 that ends it."""
-    header, sections, digest = read(path)
+    header, sections, digest = parsed(path)
     return decide(header, sections, digest, checker), header, digest
 
 
@@ -123,28 +123,28 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Any:
     PrivacyViolation
         If it can be read and does not keep its promise.
     """
-    header, sections, digest = read(path)
+    header, sections, digest = parsed(path)
     verdict = decide(header, sections, digest, checker)
     if not verdict:
         if not isinstance(verdict.witness, Violation):
             raise InvalidFile(f"{quoted(Path(path))}: {verdict.reason}")
         raise_refusal(verdict)
-    notes = header.get("provenance")
+    notes = header.provenance
     if not isinstance(notes, dict | None):
         raise InvalidFile(
             f"{quoted(Path(path))} keeps its promise, and has the provenance {shown(notes)}, which is no object: "
             "a mechanism says by names and values how it was made, or nothing"
         )
     try:
-        if "noise" in header:
-            return box_noise(header, sections, verdict.witness)
-        if header["promise"]["kind"] == kernel.COORDINATES:
-            return box_mechanism(header, sections, verdict.witness)
+        if isinstance(header, kernel.CoordinatesHeader):
+            made = box_mechanism if header.noise is None else box_noise
+            return made(header, sections, verdict.witness)
         parts = parts_of(header, sections)
         parts["weights"] = compact(parts["weights"])
-        return Mechanism(**parts, total=header["total"], proof=verdict.witness)
+        return Mechanism(**parts, total=header.total, proof=verdict.witness)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-        what = "noise" if "noise" in header else "mechanism"
+        noisy = isinstance(header, kernel.CoordinatesHeader) and header.noise is not None
+        what = "noise" if noisy else "mechanism"
         raise InvalidFile(f"the file describes no {what}: {str(error)[:300]}") from error
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from sfumato.arguments import file_path, flag, quoted
+from sfumato.certify import kernel
 from sfumato.certify.certificate import Certifiable, certificate_of
 from sfumato.certify.file import to_bytes
 from sfumato.certify.mechanism import Mechanism, Proof
@@ -86,8 +86,8 @@ def write_page(
     verdict, header, _ = verify_file(source)
     if not verdict:
         raise InvalidFile(f"{quoted(source)} is not proved, and no page is written of it: {verdict.reason}")
-    text = page_of(source.read_bytes(), title or header["space"]["name"] or source.stem).encode()
-    burden = Burden(len(text), _seconds(header, verdict.witness, source.stat().st_size))
+    text = page_of(source.read_bytes(), title or header.space.name or source.stem).encode()
+    burden = Burden(len(text), _seconds(header.sections, verdict.witness, source.stat().st_size))
     if not flag(large, "large") and not burden.for_phones:
         raise NotSupported(
             f"a page of {burden}, on phones",
@@ -100,11 +100,11 @@ def write_page(
     return target
 
 
-def _seconds(header: dict[str, Any], proof: Proof, size: int) -> float:
+def _seconds(listed: Sequence[kernel.SectionShape], proof: Proof, size: int) -> float:
     """About how long a computer's browser takes to read and prove a file."""
-    sections = {section["name"]: section for section in header["sections"]}
-    each = _ON_A_CELL if proof.cells else _A_COMPARISON * sections["weights"]["width"]
-    duals = sections["dual"]["count"] if "dual" in sections else 0
+    sections = {section.name: section for section in listed}
+    each = _ON_A_CELL if proof.cells else _A_COMPARISON * sections["weights"].width
+    duals = sections["dual"].numbers if "dual" in sections else 0
     return _A_BYTE * size + each * proof.comparisons + _A_DUAL * duals
 
 

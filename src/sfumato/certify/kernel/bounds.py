@@ -15,7 +15,6 @@ from sfumato.certify.kernel.pairs import checked_edges, distance_reader, event_f
 from sfumato.certify.kernel.promise import factor_above
 from sfumato.certify.kernel.sections import (
     Sections,
-    Terms,
     Words,
     grouped,
     integers,
@@ -24,9 +23,10 @@ from sfumato.certify.kernel.sections import (
     reader,
     unsigned,
 )
+from sfumato.certify.kernel.values import Grid, Header, bound_of, loss_claim
 
 
-def check_bound(header: Terms, sections: Sections, losses: Any = None) -> Fraction:
+def check_bound(header: Header, sections: Sections, losses: Any = None) -> Fraction:
     """Weak duality. For a mechanism M with actions as outputs, numbers Z ≥ 0 and U ≥ 0,
 
         loss(M) ≥ loss(M) + Σ Z[x,z,w]·(M[x][w] − f·M[z][w]) + Σ U[x]·(Σ_w M[x][w]·t(w, x) − level)
@@ -38,16 +38,16 @@ def check_bound(header: Terms, sections: Sections, losses: Any = None) -> Fracti
     loss of the worst secret is at least the expectation under any prior. Promises about events add ``event_sums``.
     Losses are those of the file, or are given by what has their unit and columns, as ``Table`` does.
     """
-    claims, n = header["claims"], len(header["secrets"])
-    actions, dual_unit = len(claims["actions"]), claims["dual_unit"]
-    loss = Table(sections["loss"], claims["loss_unit"], n) if losses is None else losses
+    claims, n = loss_claim(header), len(header.secrets)
+    actions, dual_unit = len(claims.actions), claims.dual_unit
+    loss = Table(sections["loss"], claims.loss_unit, n) if losses is None else losses
     prior, prior_unit = mixed_prior(header, sections)
     parts: list[tuple[Any, Words, Fraction]] = [(loss, prior, prior_unit * loss.unit)]
     paid = Fraction(0)
     for j, table in enumerate(ceiling_tables(header, sections, n)):
-        prices = integers(sections["ceiling_prices"], header["widths"]["ceiling_prices"], j * n, n)
+        prices = integers(sections["ceiling_prices"], header.widths["ceiling_prices"], j * n, n)
         parts.append((table, prices, dual_unit * table.unit))
-        paid += sum(prices) * dual_unit * claims["ceilings"][j]["level"]
+        paid += sum(prices) * dual_unit * claims.ceilings[j].level
     add_duals, grain = dual_sums(header, sections, n, actions)
     add_events, event_grain, event_costs = event_sums(header, sections, n, actions)
     # S is summed in integers, in units of 1 / common
@@ -63,23 +63,23 @@ def check_bound(header: Terms, sections: Sections, losses: Any = None) -> Fracti
             weight = factor * weights[x]
             reduced = [r + weight * value for r, value in zip(reduced, table.column(x), strict=True)]
         total += min(reduced)
-    bound, claimed = Fraction(total, common) - paid - event_costs * dual_unit, claims["bound"]
+    bound, claimed = Fraction(total, common) - paid - event_costs * dual_unit, bound_of(claims)
     if bound < claimed:
         raise Refuted("the dual numbers prove {}, less than the claimed {}".format(*apart(bound, claimed)))
-    return Fraction(claimed)
+    return claimed
 
 
 Adder = Callable[[int, int, list[int]], None]
 """Adds its part of S[x], times a factor, to a list with a number for every action."""
 
 
-def dual_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[Adder, int]:
+def dual_sums(header: Header, sections: Sections, n: int, actions: int) -> tuple[Adder, int]:
     """Σ_z Z[x,z,w] − Σ_z f·Z[z,x,w] for a secret and every action, in units of dual_unit / grain; and the grain."""
     first, second, action = (unsigned(sections[f"dual_{part}"], 4) for part in ("from", "to", "action"))
-    value = reader(sections["dual"], header["widths"]["dual"])
+    value = reader(sections["dual"], header.widths["dual"])
     if any(x >= n or z >= n or x == z for x, z in zip(first, second, strict=True)) or max(action, default=0) >= actions:
         raise Unreadable("a dual number belongs to no constraint")
-    above = remembered(lambda distance: factor_above(header["promise"], header["metric"], distance))
+    above = remembered(lambda distance: factor_above(header.promise, header.metric, distance))
     distances = pair_distances(header, sections, n)
     (gained, gaining), (spent, spending) = grouped(first, n), grouped(second, n)
 
@@ -102,19 +102,19 @@ def dual_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[
     return add, grain
 
 
-def event_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple[Adder, int, Fraction]:
+def event_sums(header: Header, sections: Sections, n: int, actions: int) -> tuple[Adder, int, Fraction]:
     """Numbers Z ≥ 0 on promises about events, summed as in ``dual_sums``, the grain, and what their use costs.
 
     With t = max_w Z[w], Σ_w Z[w]·(M[x][w] − f·M[z][w]) ≤ t·Σ_w max(0, M[x][w] − f·M[z][w]) ≤ t·delta.
     """
-    if not header["events"]:
+    if not header.events:
         return lambda x, factor, reduced: None, 1, Fraction(0)
     upper, lower, starts = event_pairs(header, sections, n)
     pair, action = (unsigned(sections[f"event_dual_{part}"], 4) for part in ("pair", "action"))
-    value = reader(sections["event_dual"], header["widths"]["event_dual"])
+    value = reader(sections["event_dual"], header.widths["event_dual"])
     if max(pair, default=0) >= len(upper) or max(action, default=0) >= actions:
         raise Unreadable("a dual number belongs to no promise about events")
-    rounded, grain = over_one_grain({k: event_factor(event) for k, event in enumerate(header["events"])})
+    rounded, grain = over_one_grain({k: event_factor(event) for k, event in enumerate(header.events)})
     owned, order = grouped(pair, len(upper))
     (gained, gaining), (spent, spending) = grouped(upper, n), grouped(lower, n)
     cost = Fraction(0)
@@ -122,7 +122,7 @@ def event_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple
         summed: dict[int, int] = {}
         for k in order[owned[j] : owned[j + 1]]:
             summed[action[k]] = summed.get(action[k], 0) + value(k)
-        cost += max(summed.values(), default=0) * header["events"][bisect.bisect(starts, j) - 1]["delta"]
+        cost += max(summed.values(), default=0) * header.events[bisect.bisect(starts, j) - 1].delta
 
     def add(x: int, factor: int, reduced: list[int]) -> None:
         for j in gaining[gained[x] : gained[x + 1]]:
@@ -135,12 +135,12 @@ def event_sums(header: Terms, sections: Sections, n: int, actions: int) -> tuple
     return add, grain, cost
 
 
-def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int], Callable[[int], Any]]:
+def pair_distances(header: Header, sections: Sections, n: int) -> Callable[[int], Callable[[int], Any]]:
     """For a secret x, a function from other secrets to distances; of a graph only its edges have one."""
-    if header["metric"]["source"] == "box":
-        return functools.partial(box_distances, header["metric"])
-    read = distance_reader(header, sections)
-    if header["metric"]["source"] == "table":
+    if header.metric.grid is not None:
+        return functools.partial(box_distances, header.metric.grid)
+    read = distance_reader(header.metric, sections)
+    if header.metric.source == "table":
         return lambda x: lambda z: read(position(min(x, z), max(x, z), n))
     ends = checked_edges(sections, n)
     groups = [grouped(end, n) for end in ends]
@@ -154,15 +154,17 @@ def pair_distances(header: Terms, sections: Sections, n: int) -> Callable[[int],
     return from_secret
 
 
-def box_distances(metric: Terms, x: int) -> Callable[[int], int | None]:
+def box_distances(grid: Grid, x: int) -> Callable[[int], int | None]:
     """The distances of a secret of a finite problem below a box to those of its class: steps, or their squares."""
-    here, join = place_of(x, metric["shape"]), max if metric["norm"] == "chebyshev" else sum
-    power = 2 if metric["norm"] == "euclidean" else 1
+    here, join = place_of(x, grid.shape), max if grid.norm == "chebyshev" else sum
+    power = 2 if grid.norm == "euclidean" else 1
+
+    shape, strides, steps = grid.shape, grid.strides, grid.steps
 
     def distance(z: int) -> int | None:
-        offsets = list(map(operator.sub, here, place_of(z, metric["shape"])))
-        if any(map(operator.mod, offsets, metric["strides"])):
+        offsets = list(map(operator.sub, here, place_of(z, shape)))
+        if any(map(operator.mod, offsets, strides)):
             return None
-        return int(join(abs(o * step) ** power for o, step in zip(offsets, metric["steps"], strict=True)))
+        return int(join(abs(o * step) ** power for o, step in zip(offsets, steps, strict=True)))
 
     return distance

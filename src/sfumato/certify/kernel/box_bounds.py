@@ -3,6 +3,7 @@
 import itertools
 import math
 import operator
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,17 @@ from sfumato.certify.kernel.arithmetic import divided, remembered, root, shifted
 from sfumato.certify.kernel.bounds import check_bound
 from sfumato.certify.kernel.errors import Unreadable
 from sfumato.certify.kernel.promise import map_promise
-from sfumato.certify.kernel.sections import Sections, Terms, place_of
+from sfumato.certify.kernel.sections import Sections, place_of
+from sfumato.certify.kernel.values import (
+    CoordinatesHeader,
+    Grid,
+    Header,
+    LossClaim,
+    Metric,
+    WrittenBox,
+    bound_of,
+    distance_claim,
+)
 
 NORMS = {"euclidean": "root", "manhattan": "rational", "chebyshev": "rational"}  # the form of distances between places
 DEEPEST = 6  # halvings of a cube
@@ -33,12 +44,12 @@ class LoweredLosses:
     shifted, with other masses. A mechanism loses the sum of what it loses on the classes.
     """
 
-    def __init__(self, box: Terms, parts: list[int], splits: Any, strides: Any = None) -> None:
-        self.metric, self.fine = box["metric"], list(map(operator.mul, box["cells"], parts))
+    def __init__(self, box: WrittenBox, parts: Sequence[int], splits: Any, strides: Sequence[int] = ()) -> None:
+        self.metric, self.fine = box.metric, list(map(operator.mul, box.cells, parts))
         self.strides = strides or [1] * len(parts)
         self.shape = list(map(operator.floordiv, self.fine, self.strides))
         cubes, self.depth = cubes_of(splits, self.shape)
-        self.steps = [side / n for side, n in zip(box["sides"], self.shape, strict=True)]
+        self.steps = [side / n for side, n in zip(box.sides, self.shape, strict=True)]
         ends = [(n - 1) << self.depth for n in self.shape]
         self.unit, self.below, self.above = rulers([step / (1 << self.depth) for step in self.steps], ends)
         ups = list(itertools.product((0, 1), repeat=len(ends)))
@@ -143,35 +154,35 @@ def rulers(grid: list[Fraction], ends: list[int]) -> tuple[Fraction, list[list[i
     return unit, below, above
 
 
-def check_box_bound(header: Terms, sections: Sections) -> Fraction:
+def check_box_bound(header: CoordinatesHeader, sections: Sections) -> Fraction:
     """No mechanism on the box has less: the dual numbers prove it for the finite problem."""
-    claims = header["claims"]
-    losses = LoweredLosses(header["box"], claims["bound_parts"], sections["splits"], claims["bound_strides"])
+    claims = distance_claim(header)
+    losses = LoweredLosses(header.box, claims.bound_parts, sections["splits"], claims.bound_strides)
     finite, found = finite_problem(header, sections, losses.fine, len(losses.corners))
     return check_bound(finite, found, losses)
 
 
-def finite_problem(header: Terms, sections: Sections, shape: list[int], corners: int) -> tuple[Terms, Sections]:
+def finite_problem(
+    header: CoordinatesHeader, sections: Sections, shape: list[int], corners: int
+) -> tuple[Header, Sections]:
     """The finite problem as a file of its own: its dual numbers, the counts of cells in equal parts, its distances."""
-    box, claims, width = header["box"], header["claims"], header["widths"]["prior"]
+    box, claims, width = header.box, distance_claim(header), header.widths["prior"]
     counts = memoryview(bytes(sections["prior"]))
     cells = [0]
-    for n, part in zip(box["cells"], claims["bound_parts"], strict=True):
+    for n, part in zip(box.cells, claims.bound_parts, strict=True):
         cells = [cell * n + k for cell in cells for k in range(n) for _ in range(part)]
-    steps = [side / n for side, n in zip(box["sides"], shape, strict=True)]
+    steps = [side / n for side, n in zip(box.sides, shape, strict=True)]
     denominator = math.lcm(*(step.denominator for step in steps))
     whole = [int(step * denominator) for step in steps]
     common = math.gcd(*whole)
-    metric = {
-        "form": NORMS[box["metric"]], "unit": Fraction(common, denominator), "source": "box", "norm": box["metric"],
-        "steps": [step // common for step in whole], "shape": shape, "strides": claims["bound_strides"],
-    }  # fmt: skip
-    finite = {
-        "secrets": range(math.prod(shape)), "outputs": range(1), "events": [], "metric": metric,
-        "widths": header["widths"],
-        "promise": map_promise(header) | {"step": None},
-        "claims": {"actions": range(corners), "criterion": "expected", "ceilings": [], "loss_unit": Fraction(1)}
-        | {name: claims[name] for name in ("bound", "dual_unit")},
-    }  # fmt: skip
+    unit, strides = Fraction(common, denominator), claims.bound_strides
+    metric = Metric(NORMS[box.metric], unit, "box", grid=Grid(box.metric, [s // common for s in whole], shape, strides))
+    proposed = LossClaim(
+        "loss", Fraction(0), Fraction(1), "", range(corners), "expected", (), bound_of(claims), claims.dual_unit
+    )
+    finite = Header(
+        range(math.prod(shape)), range(1), header.total, header.space, metric, map_promise(header), (), proposed, None,
+        header.widths,
+    )  # fmt: skip
     split = b"".join(counts[cell * width : (cell + 1) * width] for cell in cells)
     return finite, {**sections, "prior": split, "loss": b""}

@@ -11,20 +11,31 @@ from sfumato.certify.kernel.box_bounds import NORMS
 from sfumato.certify.kernel.errors import Unreadable, named, shown
 from sfumato.certify.kernel.fields import (
     COORDINATES,
+    Json,
     at_most,
     check_kind,
     check_labels,
     check_text,
     counted,
     interpret_beginning,
+    interpret_end,
     known,
     label_value,
     listed,
     of_kind,
+    optional,
     rational,
 )
 from sfumato.certify.kernel.promise import epsilon_below, frame_extent
-from sfumato.certify.kernel.sections import Terms
+from sfumato.certify.kernel.values import (
+    CoordinatesHeader,
+    CoordinatesPromise,
+    DistanceClaim,
+    Lattice,
+    WrittenBox,
+    WrittenFrame,
+    WrittenNoise,
+)
 
 METRES = {  # in a unit of length, by its names: those of a box on the Earth
     "mm|millimet(re|er)s?": "1/1000", "cm|centimet(re|er)s?": "1/100", "m|met(re|er)s?": "1",
@@ -41,103 +52,108 @@ MOST_PIECES = 1 << 24  # of cells, for a promise or a loss; with three axes up t
 MOST_PARTS = 64  # of a piece, for a claimed loss
 
 
-def interpret_coordinates(header: Terms) -> Terms:
+def interpret_coordinates(header: Json) -> CoordinatesHeader:
     """The same for a file about coordinates: a box, a lattice, a promise about all points, outputs that are points."""
     promise, box, lattice = header["promise"], known(header["box"], "box"), known(header.get("lattice", {}), "lattice")
     if promise["kind"] != COORDINATES:
         raise Unreadable(f"a box has a promise about {COORDINATES}, not about {named(promise['kind'])}")
-    interpret_beginning(header, "space of coordinates")
-    interpret_box(box, header["space"]["unit"])
+    space, total, widths = interpret_beginning(header, "space of coordinates")
+    where = interpret_box(box, space.unit)
+    noise, points = None, []
     if "noise" in header:
-        interpret_noise(header)
+        noise = interpret_noise(known(header["noise"], "noise"), where)
+        grid = Lattice(2, noise.halvings, [], [n + 2 for n in noise.cells])
+        outputs = range(math.prod(grid.shape))
     else:
-        interpret_lattice(lattice, box)
-        header["secrets"] = range(math.prod(lattice["shape"]))  # rows are those of the lattice
-        check_labels(header["outputs"], "outputs")
-        header["points"] = [point_of(label, len(box["sides"])) for label in header["outputs"]]
-        if len(set(header["points"])) < len(header["points"]):
+        grid, outputs = interpret_lattice(lattice, where), header["outputs"]
+        check_labels(outputs, "outputs")
+        points = [point_of(label, len(where.sides)) for label in outputs]
+        if len(set(points)) < len(points):
             raise Unreadable("two outputs are one point")
-    interpret_rate(known(promise, "promise about coordinates"), box["frame"])
-    header["events"] = []
+    promised, claimed = interpret_rate(known(promise, "promise about coordinates"), where.frame), None
     if of_kind(header, "claims", dict):
-        claims = known(header["claims"], f"claim about {'noise' if 'noise' in header else 'a box'}")
+        claims = known(header["claims"], f"claim about {'a box' if noise is None else 'noise'}")
         check_kind(claims, "claim", (BOX_CLAIM,))
-        check_text(claims.setdefault("loss_name", ""), "the name of the loss")
-        if "noise" in header:
-            interpret_noise_claim(claims, header["noise"])
-        else:
-            interpret_box_claim(claims, box, lattice)
-    return header
+        check_text(claims.get("loss_name", ""), "the name of the loss")
+        claimed = interpret_box_claim(claims, where, grid) if noise is None else interpret_noise_claim(claims, noise)
+    return CoordinatesHeader(
+        range(math.prod(grid.shape)), outputs, points, total, space, where, grid, noise, promised, claimed,
+        header.get("provenance"), widths, interpret_end(header),
+    )  # fmt: skip  # rows are those of the lattice
 
 
 LENGTH = r"-?\d{1,100}(/\d{1,100})?"  # digits of a coordinate: sums over a lattice stay short
 
 
-def interpret_box(box: Terms, unit: str) -> None:
-    """Check and convert sides, cells and origin."""
+def interpret_box(box: Json, unit: str) -> WrittenBox:
+    """Sides, cells and origin."""
     axes = len(box["sides"]) if isinstance(box["sides"], list) else 0
     if not 1 <= axes <= MOST_AXES:
         raise Unreadable(f"a box has 1 to {MOST_AXES} sides")
-    box["sides"] = [rational(side, LENGTH) for side in box["sides"]]
-    box["origin"] = [rational(start, LENGTH) for start in listed(box["origin"], axes, "origin")]
+    sides = [rational(side, LENGTH) for side in box["sides"]]
+    origin = [rational(start, LENGTH) for start in listed(box["origin"], axes, "origin")]
     for cells in listed(box["cells"], axes, "number of cells"):
         counted(cells, 1, MOST_ALONG, "the number of cells along an axis")
-    if min(box["sides"]) <= 0 or math.prod(box["cells"]) > MOST_POINTS:
+    if min(sides) <= 0 or math.prod(box["cells"]) > MOST_POINTS:
         raise Unreadable(f"the sides of a box are positive, and it has at most {MOST_POINTS} cells")
     if box["metric"] not in NORMS:
         raise Unreadable("the box has an unknown metric")
-    if box["frame"] is not None:
-        if not isinstance(box["frame"], dict):
-            raise Unreadable(f"the frame of the box is {named(box['frame'])}")
-        interpret_frame(known(box["frame"], "frame"), box, unit)
+    found = WrittenBox(sides, box["cells"], box["metric"], origin, None)
+    if box["frame"] is None:
+        return found
+    if not isinstance(box["frame"], dict):
+        raise Unreadable(f"the frame of the box is {named(box['frame'])}")
+    return found._replace(frame=interpret_frame(known(box["frame"], "frame"), found, unit))
 
 
-def interpret_frame(frame: Terms, box: Terms, unit: str) -> None:
-    """Check and convert the map of a box on the Earth; what it does to distances is checked with the promise."""
-    if len(box["sides"]) != 2 or any(box["origin"]) or box["metric"] != "euclidean":
+def interpret_frame(frame: Json, box: WrittenBox, unit: str) -> WrittenFrame:
+    """The map of a box on the Earth; what it does to distances is checked with the promise."""
+    if len(box.sides) != 2 or any(box.origin) or box.metric != "euclidean":
         raise Unreadable("a box on the Earth has two sides, begins at 0 and is euclidean")
-    for name in ("south", "west", "radius", "margin"):
-        frame[name] = rational(frame[name], LENGTH)
-    frame["degrees"] = [rational(scale, LENGTH) for scale in listed(frame["degrees"], 2, "degrees")]
-    if min(*frame["degrees"], frame["radius"]) <= 0 or frame["margin"] < 0 or abs(frame["west"]) > 360:
+    south, west, radius, margin = (rational(frame[name], LENGTH) for name in ("south", "west", "radius", "margin"))
+    degrees = [rational(scale, LENGTH) for scale in listed(frame["degrees"], 2, "degrees")]
+    if min(*degrees, radius) <= 0 or margin < 0 or abs(west) > 360:
         raise Unreadable("a frame has positive degrees and radius, no negative margin, and begins at a longitude")
     metres = [Fraction(size) for names, size in METRES.items() if re.fullmatch(names, unit)]
-    if not metres or frame["radius"] * metres[0] != EARTH_RADIUS:
-        sphere = f"a sphere of radius {shown(frame['radius'])} {named(unit)}, which is not the Earth"
+    if not metres or radius * metres[0] != EARTH_RADIUS:
+        sphere = f"a sphere of radius {shown(radius)} {named(unit)}, which is not the Earth"
         raise Unreadable(f"the box is on {sphere}: that has a radius of {float(EARTH_RADIUS)} m, in a unit of length")
-    _, highest, wide = frame_extent(frame, box["sides"])
+    found = WrittenFrame(south, west, degrees, radius, margin)
+    _, highest, wide = frame_extent(found, box.sides)
     if highest >= 90 or wide >= 180:
         raise Unreadable("a box on the Earth ends before the poles and spans less than half of the globe")
+    return found
 
 
-def interpret_lattice(lattice: Terms, box: Terms) -> None:
-    """Check and convert the breaks of a lattice; its shape is the number of its points along each axis."""
+def interpret_lattice(lattice: Json, box: WrittenBox) -> Lattice:
+    """The breaks of a lattice; its shape is the number of its points along each axis."""
     degree = counted(lattice["degree"], 1, 2, "the degree of the lattice")
     halvings = counted(lattice["halvings"], 0, MOST_HALVINGS, "the number of halvings")
-    breaks = listed(lattice["breaks"], len(box["sides"]), "breaks")
-    for along in breaks:
+    listed_breaks = listed(lattice["breaks"], len(box.sides), "breaks")
+    for along in listed_breaks:
         if not isinstance(along, list) or not 2 <= len(along) <= 1 + (MOST_ALONG >> halvings):
             raise Unreadable(f"a lattice has 1 to {MOST_ALONG >> halvings} cells along an axis")
-    lattice["breaks"] = breaks = [[rational(place, LENGTH) for place in along] for along in breaks]
-    for along, side in zip(breaks, box["sides"], strict=True):
+    breaks = [[rational(place, LENGTH) for place in along] for along in listed_breaks]
+    for along, side in zip(breaks, box.sides, strict=True):
         if along[0] != 0 or along[-1] != side or any(a >= b for a, b in itertools.pairwise(along)):
             raise Unreadable("the breaks of a lattice go up from 0 to the side of the box")
-    lattice["shape"] = [len(along) - 1 + degree for along in breaks]
+    shape = [len(along) - 1 + degree for along in breaks]
     pieces = math.prod((len(along) - 1) << halvings for along in breaks)
-    if math.prod(lattice["shape"]) > MOST_POINTS or pieces > MOST_PIECES:
+    if math.prod(shape) > MOST_POINTS or pieces > MOST_PIECES:
         raise Unreadable(f"a lattice has at most {MOST_POINTS} points, and {MOST_PIECES} cells after halvings")
+    return Lattice(degree, halvings, breaks, shape)
 
 
-def interpret_rate(promise: Terms, frame: Terms | None) -> None:
-    """Check and convert what is promised; the rate that is checked is at most epsilon, or ln(1/alpha) if flat."""
-    for name in ("epsilon", "alpha"):
-        promise[name] = None if promise.get(name) is None else rational(promise[name])
-    rate = promise["rate"] = rational(promise["rate"])
-    alpha, epsilon = promise["alpha"], promise["epsilon"]
+def interpret_rate(promise: Json, frame: WrittenFrame | None) -> CoordinatesPromise:
+    """What is promised; the rate that is checked is at most epsilon, or ln(1/alpha) if flat."""
+    epsilon, alpha = optional(promise, "epsilon"), optional(promise, "alpha")
+    rate = rational(promise["rate"])
     if (alpha is None) == (epsilon is None) or (alpha is not None and not 0 < alpha < 1):
         raise Unreadable("the promise is neither an epsilon nor an alpha between 0 and 1")
-    if rate <= 0 or (frame is None and rate > epsilon_below(promise)):
+    found = CoordinatesPromise(COORDINATES, epsilon, alpha, rate)
+    if rate <= 0 or (frame is None and rate > epsilon_below(found)):
         raise Unreadable(f"the rate that is checked is {shown(rate)}, and lies between 0 and what is promised")
+    return found
 
 
 def point_of(label: Any, axes: int) -> tuple[Fraction, ...]:
@@ -151,35 +167,36 @@ def point_of(label: Any, axes: int) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, values))
 
 
-def interpret_box_claim(claims: Terms, box: Terms, lattice: Terms) -> None:
-    """Check and convert what is claimed about a box: a loss, and perhaps a bound."""
-    claims["loss"], parts = rational(claims["loss"]), counted(claims["parts"], 1, MOST_PARTS, "the number of parts")
-    for breaks, cells in zip(lattice["breaks"], box["cells"], strict=True):
+def interpret_box_claim(claims: Json, box: WrittenBox, lattice: Lattice) -> DistanceClaim:
+    """What is claimed about a box: a loss, and perhaps a bound."""
+    loss, parts = rational(claims["loss"]), counted(claims["parts"], 1, MOST_PARTS, "the number of parts")
+    for breaks, cells in zip(lattice.breaks, box.cells, strict=True):
         if (len(breaks) + cells) * parts > 2 * MOST_ALONG:
             raise Unreadable(f"there are more than {2 * MOST_ALONG} parts of pieces along an axis")
-    pieces = math.prod((len(b) + n) * parts for b, n in zip(lattice["breaks"], box["cells"], strict=True))
+    pieces = math.prod((len(b) + n) * parts for b, n in zip(lattice.breaks, box.cells, strict=True))
     at_most(pieces, MOST_PIECES, "parts of pieces")
+    name = claims.get("loss_name", "")
     if "bound" not in claims:
         if claims.keys() & {"bound_parts", "bound_strides", "dual_unit"}:
             raise Unreadable("the claim has parts of a bound and no bound")
-        return
-    claims["bound"], claims["dual_unit"] = rational(claims["bound"]), rational(claims["dual_unit"])
-    if claims["dual_unit"] <= 0:
+        return DistanceClaim(BOX_CLAIM, loss, name, parts)
+    bound, dual_unit = rational(claims["bound"]), rational(claims["dual_unit"])
+    if dual_unit <= 0:
         raise Unreadable("a unit of losses, limits or dual numbers is not positive")
-    axes = len(box["cells"])
-    strides = listed(claims.setdefault("bound_strides", [1] * axes), axes, "strides")
-    for cells, part, stride in zip(box["cells"], listed(claims["bound_parts"], axes, "parts"), strides, strict=True):
+    axes = len(box.cells)
+    strides = listed(claims.get("bound_strides", [1] * axes), axes, "strides")
+    for cells, part, stride in zip(box.cells, listed(claims["bound_parts"], axes, "parts"), strides, strict=True):
         whole = cells * counted(part, 1, MOST_ALONG, "parts of a cell")
         counted(whole, 2, MOST_ALONG, "the number of secrets along an axis")
         if whole % counted(stride, 1, whole // 2, "a stride"):
             raise Unreadable("a stride does not divide the number of secrets along its axis")
+    return DistanceClaim(BOX_CLAIM, loss, name, parts, bound, claims["bound_parts"], strides, dual_unit)
 
 
-def interpret_noise(header: Terms) -> None:
-    """Check and convert the description of noise on a box: cells of its lattice, reach, floor."""
-    box, noise = header["box"], known(header["noise"], "noise")
-    axes = len(box["sides"])
-    for n, cells in zip(listed(noise["cells"], axes, "number of cells"), box["cells"], strict=True):
+def interpret_noise(noise: Json, box: WrittenBox) -> WrittenNoise:
+    """The description of noise on a box: cells of its lattice, reach, floor."""
+    axes = len(box.sides)
+    for n, cells in zip(listed(noise["cells"], axes, "number of cells"), box.cells, strict=True):
         counted(n, 1, 1 << 31, "the number of cells of the lattice")
         if n % cells:
             raise Unreadable("the cells of the lattice are no parts of the cells of the box")
@@ -188,22 +205,22 @@ def interpret_noise(header: Terms) -> None:
     counted(noise["halvings"], 0, MOST_HALVINGS, "the number of halvings")
     if math.prod(r + 4 for r in noise["reach"]) << axes * noise["halvings"] > MOST_POINTS << 2:
         raise Unreadable("there are too many offsets")
-    noise["floor"] = rational(noise["floor"], r"\d{1,4000}").numerator
-    if noise["floor"] < 1:
+    floor = rational(noise["floor"], r"\d{1,4000}").numerator
+    if floor < 1:
         raise Unreadable("the floor of noise is positive")
-    shape, noise["steps"] = [n + 2 for n in noise["cells"]], list(map(operator.truediv, box["sides"], noise["cells"]))
-    noise["outputs"] = math.prod(n + 2 * r for n, r in zip(shape, noise["reach"], strict=True))
-    if noise["outputs"] >= 1 << 62:
+    cells, reach = noise["cells"], noise["reach"]
+    outputs = math.prod(n + 2 + 2 * r for n, r in zip(cells, reach, strict=True))
+    if outputs >= 1 << 62:
         raise Unreadable("there are more outputs than can be counted")
-    header["lattice"] = {"shape": shape, "degree": 2, "halvings": noise["halvings"], "breaks": []}
-    header["secrets"] = header["outputs"] = range(math.prod(shape))
+    steps = list(map(operator.truediv, box.sides, cells))
+    return WrittenNoise(cells, reach, floor, noise["halvings"], steps, outputs)
 
 
-def interpret_noise_claim(claims: Terms, noise: Terms) -> None:
-    """Check and convert what is claimed of noise: a loss, and perhaps a bound by layers."""
-    claims["loss"], parts = rational(claims["loss"]), counted(claims["parts"], 2, MOST_PARTS, "the number of parts")
+def interpret_noise_claim(claims: Json, noise: WrittenNoise) -> DistanceClaim:
+    """What is claimed of noise: a loss, and perhaps a bound by layers."""
+    loss, parts = rational(claims["loss"]), counted(claims["parts"], 2, MOST_PARTS, "the number of parts")
     if parts % 2:
         raise Unreadable("the number of parts is even")
-    at_most(math.prod((r + 1) * parts for r in noise["reach"]), MOST_PIECES, "parts of offsets")
-    if "bound" in claims:
-        claims["bound"] = rational(claims["bound"])
+    at_most(math.prod((r + 1) * parts for r in noise.reach), MOST_PIECES, "parts of offsets")
+    bound = rational(claims["bound"]) if "bound" in claims else None
+    return DistanceClaim(BOX_CLAIM, loss, claims.get("loss_name", ""), parts, bound)

@@ -12,8 +12,9 @@ from typing import Any
 
 from sfumato.certify.kernel.arithmetic import over_one_grain, remembered, root, with_denominator
 from sfumato.certify.kernel.errors import Refuted, Unreadable, apart
-from sfumato.certify.kernel.sections import Sections, Terms, integers
+from sfumato.certify.kernel.sections import Sections, integers
 from sfumato.certify.kernel.splines import Form, cell_forms, column_of, combined, cut, on_part, some_at_a_time, turned
+from sfumato.certify.kernel.values import CoordinatesHeader, distance_claim
 
 HATS = {  # integrals over a piece of Bernstein's polynomials times the two hat functions, as parts of its length
     1: ((Fraction(1, 3), Fraction(1, 6)), (Fraction(1, 6), Fraction(1, 3))),
@@ -51,7 +52,7 @@ def axis_moments(breaks: list[Fraction], degree: int, cells: int, parts: int) ->
     return forms, grain, [*ends, breaks[-1]], places
 
 
-def check_box_loss(header: Terms, sections: Sections) -> Fraction:
+def check_box_loss(header: CoordinatesHeader, sections: Sections) -> Fraction:
     """An upper bound of ∫ Σ_y M(x)(y)·‖y − x‖ π(x) dx, for a density π that is constant on cells. On a box a convex
     function lies below what is interpolated between its corners: a sum of hat functions, whose products with B-splines
     are integrated axis by axis, exactly. Only roots are rounded, and lengths with more than 1024 digits.
@@ -59,60 +60,59 @@ def check_box_loss(header: Terms, sections: Sections) -> Fraction:
     return claimed_loss(header, box_loss(header, sections))
 
 
-def claimed_loss(header: Terms, value: Fraction) -> Fraction:
+def claimed_loss(header: CoordinatesHeader, value: Fraction) -> Fraction:
     """The loss that is claimed, which is not below what was proved."""
-    claimed = Fraction(header["claims"]["loss"])
+    claimed = distance_claim(header).loss
     if value > claimed:
         raise Refuted("the loss is proved to be at most {}, not {} as claimed".format(*apart(value, claimed)))
     return claimed
 
 
-def box_loss(header: Terms, sections: Sections) -> Fraction:
+def box_loss(header: CoordinatesHeader, sections: Sections) -> Fraction:
     """The upper bound that ``check_box_loss`` compares with the claim."""
-    box, shape = header["box"], header["lattice"]["shape"]
+    box, shape = header.box, header.lattice.shape
     axes, counts = loss_axes(header), box_counts(header, sections)
     lengths_of, scale = rods(header, axes)
-    weigh, total = spread(axes, box["cells"], counts), 0
-    for y, point in enumerate(header["points"]):
+    weigh, total = spread(axes, box.cells, counts), 0
+    for y, point in enumerate(header.points):
         lengths = lengths_of(point)
-        around = reaches(box["metric"], lengths)
+        around = reaches(box.metric, lengths)
         for first, start, table in moments(column_of(header, sections, y), axes, shape):
             reach = around((first[0] + 1) // 2 if first else None)
             shares, spots = weigh(first, start, len(table))
             total += sum(map(operator.mul, map(operator.mul, table, shares), map(reach.__getitem__, spots)))
-    return Fraction(total, scale * math.prod(grain for _, grain, _, _ in axes) * header["total"] * sum(counts))
+    return Fraction(total, scale * math.prod(grain for _, grain, _, _ in axes) * header.total * sum(counts))
 
 
-def loss_axes(header: Terms) -> list[Any]:
+def loss_axes(header: CoordinatesHeader) -> list[Any]:
     """``axis_moments`` of all axes."""
-    lattice, cells = header["lattice"], header["box"]["cells"]
+    lattice, cells, pieces = header.lattice, header.box.cells, distance_claim(header).parts
     return [
-        axis_moments(breaks, lattice["degree"], count, header["claims"]["parts"])
-        for breaks, count in zip(lattice["breaks"], cells, strict=True)
+        axis_moments(breaks, lattice.degree, count, pieces) for breaks, count in zip(lattice.breaks, cells, strict=True)
     ]
 
 
-def box_counts(header: Terms, sections: Sections) -> list[int]:
+def box_counts(header: CoordinatesHeader, sections: Sections) -> list[int]:
     """The count of each cell of a box."""
-    counts = integers(sections["prior"], header["widths"]["prior"], 0, math.prod(header["box"]["cells"]))
+    counts = integers(sections["prior"], header.widths["prior"], 0, math.prod(header.box.cells))
     if not any(counts):
         raise Unreadable("a prior has no weight")
     return counts
 
 
-def rods(header: Terms, axes: list[Any]) -> tuple[Callable[[tuple[Fraction, ...]], list[list[int]]], int]:
+def rods(header: CoordinatesHeader, axes: list[Any]) -> tuple[Callable[[tuple[Fraction, ...]], list[list[int]]], int]:
     """A function from an output to its distances from the nodes along each axis, in whole parts, rounded up where these
     are too coarse; and how many of the units of ``norms`` make 1.
     """
-    box = header["box"]
-    nodes = [[start + end for end in ends] for start, (_, _, ends, _) in zip(box["origin"], axes, strict=True)]
-    fine = functools.reduce(with_denominator, itertools.chain(*nodes, *header["points"]), 1)
+    box = header.box
+    nodes = [[start + end for end in ends] for start, (_, _, ends, _) in zip(box.origin, axes, strict=True)]
+    fine = functools.reduce(with_denominator, itertools.chain(*nodes, *header.points), 1)
 
     @remembered
     def along(axis: int, x: Fraction) -> list[int]:
         return [math.ceil(abs(x - node) * fine) for node in nodes[axis]]
 
-    scale = fine << (ROOT if box["metric"] == "euclidean" else 0)
+    scale = fine << (ROOT if box.metric == "euclidean" else 0)
     return lambda point: list(itertools.starmap(along, enumerate(point))), scale
 
 

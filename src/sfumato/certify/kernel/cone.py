@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.certify.kernel.arithmetic import root
 from sfumato.certify.kernel.errors import Unreadable
-from sfumato.certify.kernel.sections import Terms
+from sfumato.certify.kernel.values import Metric
 
 POINT = 128  # binary digits of the corners
 MOST_CORNERS = 1 << 16  # of the cone of a promise, for a bound on estimates of shares: a line of 17, 16 at one distance
@@ -20,8 +20,8 @@ class Ruler:
     for coefficients that all are. Where there are no values, as for one secret, there is one symbol.
     """
 
-    def __init__(self, metric: Terms, values: list[Any]) -> None:
-        self.form, self.unit, self.radicals = metric["form"], metric["unit"], [1]
+    def __init__(self, metric: Metric, values: list[Any]) -> None:
+        self.form, self.unit, self.radicals = metric.form, metric.unit, [1]
         if self.form == "float":
             self.grain = max((value.as_integer_ratio()[1] for value in values), default=1)
             self.unit = Fraction(1, self.grain)

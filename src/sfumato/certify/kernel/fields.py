@@ -6,8 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.certify.kernel.errors import Unreadable, named
-from sfumato.certify.kernel.sections import Terms
+from sfumato.certify.kernel.values import SectionShape, WrittenSpace
 
+Json = dict[str, Any]  # an object of the header; no function asks one that does not read it
 VERSION = 3  # of the format; no other one is read
 LONGEST_TEXT = 200  # characters of a text that a report quotes
 HIDDEN = (  # controls, marks that turn or hide a line, spaces but one, private use; no table of letters, which grow
@@ -42,7 +43,7 @@ KEYS = {
 }
 
 
-def known(terms: Terms, what: str) -> Terms:
+def known(terms: Json, what: str) -> Json:
     """The terms, none of which this kernel would pass over."""
     unknown = terms.keys() - KEYS[what].split()
     if unknown:
@@ -50,9 +51,9 @@ def known(terms: Terms, what: str) -> Terms:
     return terms
 
 
-def of_kind(terms: Terms, name: str, kind: type) -> Any:
+def of_kind(terms: Json, name: str, kind: type) -> Any:
     """A list or an object of the header, empty if it is left out: what only looks empty, such as "", says nothing."""
-    value = terms.setdefault(name, kind())
+    value = terms.get(name, kind())
     if not isinstance(value, kind):
         raise Unreadable(f"{name!r} is {named(value)}")
     return value
@@ -99,7 +100,7 @@ def check_text(text: Any, what: str) -> None:
         raise Unreadable(f"{what} is no short text")
 
 
-def check_kind(terms: Terms, what: str, kinds: tuple[str, ...]) -> None:
+def check_kind(terms: Json, what: str, kinds: tuple[str, ...]) -> None:
     """The kind of a promise or claim is one that this kernel can check."""
     if terms["kind"] not in kinds:
         only = " and ".join(kinds)
@@ -120,14 +121,29 @@ def at_most(count: int, most: int, what: str) -> int:
     return count
 
 
-def interpret_beginning(header: Terms, space: str) -> None:
-    """Check and convert what all files have: total, widths of sections, name and unit of the space."""
-    about = known(header.setdefault("space", {}), space)
-    for name in ("unit", "name"):
-        check_text(about.setdefault(name, ""), f"the {name} of the space")
-    if re.search(NO_UNIT, about["unit"]):
-        raise Unreadable(f"{named(about['unit'])} is no unit: these are one or two short words, first a letter")
-    header["total"] = rational(header["total"], r"\d{1,4000}").numerator
-    if header["total"] < 1:
+def optional(terms: Json, name: str) -> Fraction | None:
+    """A number that may be left out."""
+    return None if terms.get(name) is None else rational(terms[name])
+
+
+def interpret_beginning(header: Json, space: str) -> tuple[WrittenSpace, int, dict[str, int]]:
+    """What all files have: name and unit of the space, the total, the widths of sections."""
+    about = known(header.get("space", {}), space)
+    unit, name = about.get("unit", ""), about.get("name", "")
+    check_text(unit, "the unit of the space")
+    check_text(name, "the name of the space")
+    if re.search(NO_UNIT, unit):
+        raise Unreadable(f"{named(unit)} is no unit: these are one or two short words, first a letter")
+    total = rational(header["total"], r"\d{1,4000}").numerator
+    if total < 1:
         raise Unreadable("the total must be positive")
-    header["widths"] = {known(section, "section")["name"]: section["width"] for section in header["sections"]}
+    widths = {known(section, "section")["name"]: section["width"] for section in header["sections"]}
+    return WrittenSpace(name, unit, about.get("coordinates"), about.get("ground")), total, widths
+
+
+def interpret_end(header: Json) -> tuple[SectionShape, ...]:
+    """Which sections follow, as far as the file says it."""
+    return tuple(
+        SectionShape(name=section["name"], numbers=section["count"], width=section["width"], size=section["size"])
+        for section in header["sections"]
+    )

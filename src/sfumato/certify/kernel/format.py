@@ -11,9 +11,20 @@ from array import array
 from typing import Any
 
 from sfumato.certify.kernel.errors import Unreadable
-from sfumato.certify.kernel.fields import COORDINATES, VERSION, at_most, counted
+from sfumato.certify.kernel.fields import VERSION, Json, at_most, counted
 from sfumato.certify.kernel.header import MOST_LIMITS, interpret
-from sfumato.certify.kernel.sections import Sections, Terms, unshuffle, unsigned
+from sfumato.certify.kernel.sections import Sections, unshuffle, unsigned
+from sfumato.certify.kernel.values import (
+    AnyHeader,
+    CoordinatesHeader,
+    DistanceClaim,
+    Header,
+    LossClaim,
+    Metric,
+    VarianceClaim,
+    WrittenBox,
+    noise_of,
+)
 
 MAGIC = b"sfumato\n"
 LARGEST_HEADER = 1 << 27  # bytes of JSON: labels of a million secrets fit
@@ -28,7 +39,7 @@ EFFORT_OF_A_BYTE = 1 << 10  # and so many more for each byte that it has: header
 MOST_ANSWERS = 32  # secrets beside a claim about shares
 
 
-def read(path: Any) -> tuple[Terms, Sections, str]:
+def read(path: Any) -> tuple[AnyHeader, Sections, str]:
     """Read and unpack a mechanism file: (header, sections, digest). Raises Unreadable."""
     try:
         kind = os.stat(path)
@@ -41,7 +52,7 @@ def read(path: Any) -> tuple[Terms, Sections, str]:
     return parse(data)
 
 
-def parse(data: bytes) -> tuple[Terms, Sections, str]:
+def parse(data: bytes) -> tuple[AnyHeader, Sections, str]:
     """Unpack the bytes of a mechanism file: magic, version, header, sections, SHA-256 of all before it."""
     if data[:8] != MAGIC:
         raise Unreadable("this is no sfumato mechanism file")
@@ -60,6 +71,8 @@ def parse(data: bytes) -> tuple[Terms, Sections, str]:
         text = str(view[24 : 24 + length], "utf-8")
         header = interpret(json.loads(text, parse_constant=refuse, object_pairs_hook=once))
         sections = unpack(header, view[24 + length : -32], len(data))
+        if isinstance(header, Header) and header.metric.source == "places":
+            header = with_distances(header, sections)
     except Unreadable:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ZeroDivisionError) as error:
@@ -72,7 +85,7 @@ def refuse(constant: str) -> None:
     raise Unreadable(f"the header contains {constant}")
 
 
-def once(items: list[tuple[str, Any]]) -> Terms:
+def once(items: list[tuple[str, Any]]) -> Json:
     """A JSON object in which no key occurs twice: readers differ in which one they believe."""
     terms = dict(items)
     if len(terms) < len(items):
@@ -80,10 +93,10 @@ def once(items: list[tuple[str, Any]]) -> Terms:
     return terms
 
 
-def unpack(header: Terms, data: memoryview, size: int) -> Sections:
+def unpack(header: AnyHeader, data: memoryview, size: int) -> Sections:
     """Check the shape of every section, then decompress it to no more than that; the file has ``size`` bytes."""
-    shapes = {section["name"]: (section["count"], section["width"], section["size"]) for section in header["sections"]}
-    if len(shapes) < len(header["sections"]):
+    shapes = {name: (count, width, size) for name, width, count, size in header.sections}
+    if len(shapes) < len(header.sections):
         raise Unreadable("a section occurs twice")
     if not all(type(number) is int and number >= 0 for shape in shapes.values() for number in shape):
         raise Unreadable("a section has no proper size")
@@ -91,10 +104,10 @@ def unpack(header: Terms, data: memoryview, size: int) -> Sections:
     if {name: count for name, (count, _, _) in shapes.items()} != expected:
         raise Unreadable("the sections are not those that the header calls for")
     for name, (_, width, _) in shapes.items():
-        most = width_for(header["total"]) if name == "weights" else math.inf
+        most = width_for(header.total) if name == "weights" else math.inf
         if width not in WIDTHS.get(name, ANY_WIDTH) or width > max(8, most):
             raise Unreadable(f"section {name!r} has numbers of {width} bytes")
-    unfolding = len(header["secrets"]) * len(header["outputs"]) * shapes["weights"][1] if "run_starts" in shapes else 0
+    unfolding = len(header.secrets) * len(header.outputs) * shapes["weights"][1] if "run_starts" in shapes else 0
     if unfolding + sum(count * width for count, width, _ in shapes.values()) > LARGEST_SECTION:
         raise Unreadable("the sections are too large")
     check_effort(header, expected, size)
@@ -117,17 +130,20 @@ def unpack(header: Terms, data: memoryview, size: int) -> Sections:
         raise Unreadable("there are bytes that belong to no section")
     if "run_starts" in sections:
         sections["weights"] = unfolded(header, sections)
-    if "places" in sections:
-        sections["distances"] = measured(header["metric"], sections.pop("places"), len(header["secrets"]))
-        header["metric"]["source"] = "table"
     return sections
 
 
-def unfolded(header: Terms, sections: Sections) -> bytearray:
+def with_distances(header: Header, sections: Sections) -> Header:
+    """The header of a file with a table of distances, which takes the place of the places of secrets."""
+    sections["distances"] = measured(header.metric, sections.pop("places"), len(header.secrets))
+    return header._replace(metric=header.metric._replace(source="table"))
+
+
+def unfolded(header: AnyHeader, sections: Sections) -> Any:
     """The table of weights where these are listed by the support of columns: first a floor for each column, then what
     differs from it, in runs. A run begins at secret x of column y at y·(number of secrets) + x and stays in its column.
     """
-    n, m, width = len(header["secrets"]), len(header["outputs"]), header["widths"]["weights"]
+    n, m, width = len(header.secrets), len(header.outputs), header.widths["weights"]
     weights = sections["weights"]
     starts, lengths = (unsigned(sections.pop(f"run_{what}"), 4) for what in ("starts", "lengths"))
     table, used, run, end = bytearray(n * m * width), m * width, 0, 0
@@ -146,9 +162,9 @@ def unfolded(header: Terms, sections: Sections) -> bytearray:
     return table
 
 
-def measured(metric: Terms, section: Any, n: int) -> Any:
+def measured(metric: Metric, section: Any, n: int) -> Any:
     """The distances of all pairs of places, or their squares: as a section, row by row."""
-    power, join = 2 if metric["norm"] == "euclidean" else 1, max if metric["norm"] == "chebyshev" else sum
+    power, join = 2 if metric.norm == "euclidean" else 1, max if metric.norm == "chebyshev" else sum
     places, found = unsigned(section, 4), array("Q")
     axes = [places[k :: len(places) // n].tolist() for k in range(len(places) // n)]
     for x in range(n):
@@ -174,39 +190,48 @@ def width_for(number: int) -> int:
     return next(width for width in ANY_WIDTH if number < 1 << (8 * width))
 
 
-def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
+def expected_counts(header: AnyHeader, declared: dict[str, int]) -> dict[str, int]:
     """How many numbers each section must hold; the file chooses the number of edges, priors and dual numbers, of which
     there are at most as many as can be of use.
     """
-    if "noise" in header:
+    if isinstance(header, CoordinatesHeader) and header.noise is not None:
         return expected_of_noise(header, declared)
-    n, m, claims = len(header["secrets"]), len(header["outputs"]), header["claims"]
+    n, m = len(header.secrets), len(header.outputs)
     pairs = n * (n - 1) // 2
     expected = {"weights": n * m}
     if "run_starts" in declared:
         expected["weights"] = at_most(max(m, declared.get("weights", 0)), m + n * m, "weights")
         expected |= dict.fromkeys(("run_starts", "run_lengths"), at_most(declared["run_starts"], n * m, "runs"))
-    if header["promise"]["kind"] == COORDINATES:
-        return expected | expected_of_box(header["box"], claims, declared)
-    if header["metric"]["source"] in ("table", "places"):
+    if isinstance(header, CoordinatesHeader):
+        return expected | expected_of_box(header.box, header.claims, declared)
+    if header.metric.source in ("table", "places"):
         expected |= {"via": pairs} if "via" in declared else {}
         axes = counted(declared.get("places", n) // n, 1, MOST_PLACES, "the number of coordinates of a place")
-        expected |= {"places": axes * n} if header["metric"]["source"] == "places" else {"distances": pairs}
+        expected |= {"places": axes * n} if header.metric.source == "places" else {"distances": pairs}
     else:
         pairs = at_most(declared.get("edge_first", 0), pairs, "edges")
         expected |= dict.fromkeys(("distances", "edge_first", "edge_second"), pairs)
-    event_pairs = sum(event["pairs"] for event in header["events"])
+    event_pairs = sum(event.pairs for event in header.events)
     if event_pairs:
         expected |= dict.fromkeys(("event_upper", "event_lower"), event_pairs)
-    if claims.get("kind") == "shares":
-        return expected | expected_of_shares(n, claims, declared)
-    if claims:
-        actions, limits = len(claims["actions"]), len(claims["ceilings"])
-        several = claims["criterion"] == "worst prior"
-        number = max(1, at_most(declared.get("prior", 0) // n, MOST_LIMITS, "priors")) if several else 1
-        expected |= {"prior": number * n, "remap": m, "loss": actions * n}
-        expected |= {"ceilings": limits * actions * n} if limits else {}
-    if "bound" in claims:
+    if isinstance(header.claims, VarianceClaim):
+        return expected | expected_of_shares(n, header.claims, declared)
+    return expected | expected_of_loss((n, m, pairs, event_pairs), header.claims, declared)
+
+
+def expected_of_loss(
+    sizes: tuple[int, int, int, int], claims: LossClaim | None, declared: dict[str, int]
+) -> dict[str, int]:
+    """What a claim about a loss calls for, with so many secrets, outputs, pairs and pairs of promises about events."""
+    if claims is None:
+        return {}
+    n, m, pairs, event_pairs = sizes
+    actions, limits = len(claims.actions), len(claims.ceilings)
+    several = claims.criterion == "worst prior"
+    number = max(1, at_most(declared.get("prior", 0) // n, MOST_LIMITS, "priors")) if several else 1
+    expected = {"prior": number * n, "remap": m, "loss": actions * n}
+    expected |= {"ceilings": limits * actions * n} if limits else {}
+    if claims.bound is not None:
         expected |= {"mixture": number} if several else {}
         expected |= {"ceiling_prices": limits * n} if limits else {}
         duals = at_most(declared.get("dual", 0), 2 * pairs * actions, "dual numbers")
@@ -217,41 +242,42 @@ def expected_counts(header: Terms, declared: dict[str, int]) -> dict[str, int]:
     return expected
 
 
-def expected_of_shares(n: int, claims: Terms, declared: dict[str, int]) -> dict[str, int]:
+def expected_of_shares(n: int, claims: VarianceClaim, declared: dict[str, int]) -> dict[str, int]:
     """What claims about shares call for; many secrets have more corners than are checked."""
     at_most(n, MOST_ANSWERS, "secrets beside a claim about shares")
-    several = claims["criterion"] == "worst prior"
+    several = claims.criterion == "worst prior"
     number = max(1, at_most(declared.get("prior", 0) // n, MOST_LIMITS, "priors")) if several else 1
     rows = max(1, at_most(declared.get("workload", 0) // n, MOST_LIMITS, "rows of a workload"))
     expected = {"prior": number * n, "workload": rows * n}
     expected |= {"mixture": number} if several else {}
-    return expected | ({"share_dual": rows * n, "share_prices": n} if "bound" in claims else {})
+    return expected | ({"share_dual": rows * n, "share_prices": n} if claims.bound is not None else {})
 
 
-def expected_of_box(box: Terms, claims: Terms, declared: dict[str, int]) -> dict[str, int]:
+def expected_of_box(box: WrittenBox, claims: DistanceClaim | None, declared: dict[str, int]) -> dict[str, int]:
     """What claims about a box call for."""
-    expected = {"prior": math.prod(box["cells"])} if claims else {}
-    if "bound" in claims:
+    expected = {} if claims is None else {"prior": math.prod(box.cells)}
+    if claims is not None and claims.bound is not None:
         cubes = expected["splits"] = at_most(declared.get("splits", 0), MOST_SPLITS, "cubes")
-        n = math.prod(box["cells"]) * math.prod(claims["bound_parts"])
+        n = math.prod(box.cells) * math.prod(claims.bound_parts)
         at_most(n * cubes, MOST_LOSSES, "losses of corners")
-        duals = at_most(declared.get("dual", 0), n * (n - 1) * cubes << len(box["cells"]), "dual numbers")
+        duals = at_most(declared.get("dual", 0), n * (n - 1) * cubes << len(box.cells), "dual numbers")
         expected |= dict.fromkeys(("dual", "dual_from", "dual_to", "dual_action"), duals)
     return expected
 
 
-def expected_of_noise(header: Terms, declared: dict[str, int]) -> dict[str, int]:
+def expected_of_noise(header: CoordinatesHeader, declared: dict[str, int]) -> dict[str, int]:
     """What noise and claims about it call for."""
-    expected, claims = {"weights": math.prod(r + 1 for r in header["noise"]["reach"])}, header["claims"]
-    if claims:
-        expected["prior"] = math.prod(header["box"]["cells"])
-    if "bound" in claims:
+    expected, claims = {"weights": math.prod(r + 1 for r in noise_of(header).reach)}, header.claims
+    if claims is None:
+        return expected
+    expected["prior"] = math.prod(header.box.cells)
+    if claims.bound is not None:
         layers = expected["layer_counts"] = at_most(declared.get("layer_counts", 0), MOST_LAYERS, "layers")
-        expected["layer_ends"] = 2 * len(header["box"]["cells"]) * layers
+        expected["layer_ends"] = 2 * len(header.box.cells) * layers
     return expected
 
 
-def check_effort(header: Terms, counts: dict[str, int], size: int) -> None:
+def check_effort(header: AnyHeader, counts: dict[str, int], size: int) -> None:
     """A file about a box, or about rows that have to be unfolded, asks for no more than its bytes allow."""
     asked, most = effort(header, counts), EFFORT + EFFORT_OF_A_BYTE * size
     if asked > most:
@@ -259,27 +285,27 @@ def check_effort(header: Terms, counts: dict[str, int], size: int) -> None:
         raise Unreadable(f"the file asks for {sizes}: it has too many cells, halvings, parts, cubes, outputs or digits")
 
 
-def effort(header: Terms, counts: dict[str, int]) -> int:
+def effort(header: AnyHeader, counts: dict[str, int]) -> int:
     """How many numbers of up to 64 bytes are computed, longer ones counted as several. For a box: coefficients of the
     promise, products of the loss, losses of corners for all secrets. For rows: those that are unfolded, and where the
     total is long comparisons of pairs, in products of its bits, and bounds of their factors, in the terms of a series.
     """
-    if header["promise"]["kind"] != COORDINATES:  # what is unfolded
-        n, m, bits = len(header["secrets"]), len(header["outputs"]), header["total"].bit_length()
+    if isinstance(header, Header):  # what is unfolded
+        n, m, bits = len(header.secrets), len(header.outputs), header.total.bit_length()
         pairs = counts.get("distances", n * (n - 1) // 2)
-        asked = n * m * header["widths"]["weights"] if "run_starts" in counts else 0
+        asked = n * m * header.widths["weights"] if "run_starts" in counts else 0
         return int(asked + pairs * (("places" in counts) + m * (bits // 128) ** 2 // 8 + 4 * (bits // 512) ** 3))
-    box, claims, lattice, widths = header["box"], header["claims"], header["lattice"], header["widths"]
-    cells, outputs = [len(along) - 1 for along in lattice["breaks"]], len(header["outputs"])
-    pieces = [2 * (n + count) for n, count in zip(cells, box["cells"], strict=False)]
-    if "noise" in header:  # one column, on offsets that are not negative
-        cells, outputs = [r + 2 for r in header["noise"]["reach"]], 1
+    box, claims, lattice, widths = header.box, header.claims, header.lattice, header.widths
+    cells, outputs = [len(along) - 1 for along in lattice.breaks], len(header.outputs)
+    pieces = [2 * (n + count) for n, count in zip(cells, box.cells, strict=False)]
+    if header.noise is not None:  # one column, on offsets that are not negative
+        cells, outputs = [r + 2 for r in header.noise.reach], 1
         pieces = cells
-    asked = outputs * math.prod(((2 * n) << lattice["halvings"]) + 1 for n in cells)
-    if claims:
-        asked += outputs * math.prod(n * claims["parts"] for n in pieces) + math.prod(box["cells"])
-    if "splits" in counts:
-        asked += 4 * math.prod(box["cells"]) * math.prod(claims["bound_parts"]) * counts["splits"]
-    rate = header["promise"]["rate"]
+    asked = outputs * math.prod(((2 * n) << lattice.halvings) + 1 for n in cells)
+    if claims is not None:
+        asked += outputs * math.prod(n * claims.parts for n in pieces) + math.prod(box.cells)
+    if claims is not None and "splits" in counts:
+        asked += 4 * math.prod(box.cells) * math.prod(claims.bound_parts) * counts["splits"]
+    rate = header.promise.rate
     digits = max(rate.numerator.bit_length(), rate.denominator.bit_length()) // 8
     return int(asked * (1 + (digits + widths["weights"] + widths.get("prior", 0)) // 64))

@@ -10,7 +10,8 @@ from typing import Any
 from sfumato.certify.kernel.arithmetic import common_multiple
 from sfumato.certify.kernel.errors import Refuted, Unreadable, apart
 from sfumato.certify.kernel.pairs import row_reader
-from sfumato.certify.kernel.sections import Sections, Terms, Words, integers, unsigned, words
+from sfumato.certify.kernel.sections import Sections, Words, integers, unsigned, words
+from sfumato.certify.kernel.values import Header, loss_claim
 
 
 class Table:
@@ -29,42 +30,42 @@ class Table:
         return [p * (self.common // q) for p, q in ratios]
 
 
-def ceiling_tables(header: Terms, sections: Sections, n: int) -> Iterator[Table]:
+def ceiling_tables(header: Header, sections: Sections, n: int) -> Iterator[Table]:
     """The tables whose sums must not exceed a level."""
     each, tables = len(sections["loss"]), memoryview(sections.get("ceilings", b""))
-    for j, ceiling in enumerate(header["claims"]["ceilings"]):
-        yield Table(tables[j * each : (j + 1) * each], ceiling["unit"], n)
+    for j, ceiling in enumerate(loss_claim(header).ceilings):
+        yield Table(tables[j * each : (j + 1) * each], ceiling.unit, n)
 
 
-def check_loss(header: Terms, sections: Sections) -> Fraction:
+def check_loss(header: Header, sections: Sections) -> Fraction:
     """What each secret loses is Σ_y N[x][y] / T · loss(remap[y], x). Compared with the claim is its expectation
     under the prior, or the largest expectation under several priors, or the loss of the worst secret.
     The same sums of other tables must not exceed their levels, for any secret.
     """
-    claims, n = header["claims"], len(header["secrets"])
+    claims, n = loss_claim(header), len(header.secrets)
     remap = unsigned(sections["remap"], 4)
-    if max(remap) >= len(claims["actions"]):
+    if max(remap) >= len(claims.actions):
         raise Unreadable("the remap names an action that is not there")
-    lost, unit = sums_of_secrets(header, sections, Table(sections["loss"], claims["loss_unit"], n), remap)
+    lost, unit = sums_of_secrets(header, sections, Table(sections["loss"], claims.loss_unit, n), remap)
     priors = priors_of(header, sections)  # looked at whatever is claimed: one without weight is none
     value = unit * max(lost)
-    if claims["criterion"] != "worst secret":
+    if claims.criterion != "worst secret":
         value = max(unit * expectation(counts, lost) for counts in priors)
-    if value != claims["loss"]:
-        raise Refuted("the loss is {}, not {} as claimed".format(*apart(value, claims["loss"])))
-    for table, ceiling in zip(ceiling_tables(header, sections, n), claims["ceilings"], strict=True):
+    if value != claims.loss:
+        raise Refuted("the loss is {}, not {} as claimed".format(*apart(value, claims.loss)))
+    for table, ceiling in zip(ceiling_tables(header, sections, n), claims.ceilings, strict=True):
         lost, unit = sums_of_secrets(header, sections, table, remap)
-        if max(lost) * unit > ceiling["level"]:
-            had = apart(max(lost) * unit, ceiling["level"])
+        if max(lost) * unit > ceiling.level:
+            had = apart(max(lost) * unit, ceiling.level)
             raise Refuted("a secret has {} where at most {} is claimed".format(*had))
     return Fraction(value)
 
 
-def sums_of_secrets(header: Terms, sections: Sections, table: Table, remap: Words) -> tuple[list[int], Fraction]:
+def sums_of_secrets(header: Header, sections: Sections, table: Table, remap: Words) -> tuple[list[int], Fraction]:
     """Σ_y N[x][y] / T · table(remap[y], x) for every secret x, as integers and their unit, which is positive."""
     row, columns = row_reader(header, sections), map(table.column, range(table.n))
     sums = [sum(map(operator.mul, row(x), map(column.__getitem__, remap))) for x, column in enumerate(columns)]
-    return sums, table.unit / header["total"]
+    return sums, table.unit / header.total
 
 
 def expectation(counts: Words, values: Words) -> Fraction:
@@ -72,9 +73,9 @@ def expectation(counts: Words, values: Words) -> Fraction:
     return Fraction(sum(map(operator.mul, counts, values)), sum(counts))
 
 
-def priors_of(header: Terms, sections: Sections) -> list[Words]:
+def priors_of(header: Header, sections: Sections) -> list[Words]:
     """The counts of each prior; there is one, unless the worst of several is claimed."""
-    n, width, section = len(header["secrets"]), header["widths"]["prior"], sections["prior"]
+    n, width, section = len(header.secrets), header.widths["prior"], sections["prior"]
     some = (
         functools.partial(integers, section, width) if width > 8 else lambda k, n: unsigned(section, width)[k : k + n]
     )
@@ -84,11 +85,11 @@ def priors_of(header: Terms, sections: Sections) -> list[Words]:
     return counts
 
 
-def mixed_prior(header: Terms, sections: Sections) -> tuple[list[int], Fraction]:
+def mixed_prior(header: Header, sections: Sections) -> tuple[list[int], Fraction]:
     """The prior under which the bound is proved, the only one or the mixture that is named: counts and their unit."""
     priors, shares = priors_of(header, sections), [1]
-    if header["claims"]["criterion"] == "worst prior":
-        shares = integers(sections["mixture"], header["widths"]["mixture"], 0, len(priors))
+    if header.claims is not None and header.claims.criterion == "worst prior":
+        shares = integers(sections["mixture"], header.widths["mixture"], 0, len(priors))
         if not sum(shares):
             raise Unreadable("the mixture of priors has no weight")
     common = common_multiple(map(sum, priors))

@@ -12,7 +12,6 @@ from sfumato.certify.kernel.errors import Refuted, Unreadable, apart, named, sho
 from sfumato.certify.kernel.promise import MANTISSA, factor_above, factor_below
 from sfumato.certify.kernel.sections import (
     Sections,
-    Terms,
     Words,
     grouped,
     integers,
@@ -21,6 +20,7 @@ from sfumato.certify.kernel.sections import (
     unsigned,
     words,
 )
+from sfumato.certify.kernel.values import AnyHeader, Event, Header, Metric, Promise, Proved
 
 PACKED = 1 << 25  # bytes of packed rows that are held at a time
 NOWHERE = 0xFFFFFFFF  # in "via": no point lies between
@@ -28,9 +28,9 @@ UNBOUNDED = 0xFFFFFFFFFFFFFFFF  # in integer distances: infinitely far, nothing 
 LARGEST = {"rational": (1 << 61) - 1, "root": (1 << 30) - 1}  # integer distances: sums and squares fit 64 bits
 
 
-def row_reader(header: Terms, sections: Sections) -> Callable[..., list[int]]:
+def row_reader(header: AnyHeader, sections: Sections) -> Callable[..., list[int]]:
     """A function from a secret to its weights, or to those of the outputs from one position to another."""
-    m, width = len(header["outputs"]), header["widths"]["weights"]
+    m, width = len(header.outputs), header.widths["weights"]
 
     def row(x: int, start: int = 0, stop: int = m) -> list[int]:
         return integers(sections["weights"], width, x * m + start, stop - start)
@@ -38,18 +38,18 @@ def row_reader(header: Terms, sections: Sections) -> Callable[..., list[int]]:
     return row
 
 
-def check_sums(header: Terms, sections: Sections) -> None:
+def check_sums(header: AnyHeader, sections: Sections) -> None:
     """Every row sums to the total."""
-    row, total = row_reader(header, sections), header["total"]
-    for x, secret in enumerate(header["secrets"]):
+    row, total = row_reader(header, sections), header.total
+    for x, secret in enumerate(header.secrets):
         if sum(row(x)) != total:
             raise Refuted("the weights of {} sum to {}, not to {}".format(named(secret), *apart(sum(row(x)), total)))
 
 
-def check_pairs(header: Terms, sections: Sections) -> Terms:
+def check_pairs(header: Header, sections: Sections) -> Proved:
     """Compare the rows of every pair that is not implied, output by output; count what was done and what is left."""
-    n, m, total = len(header["secrets"]), len(header["outputs"]), header["total"]
-    row, promise, metric = row_reader(header, sections), header["promise"], header["metric"]
+    n, m, total = len(header.secrets), len(header.outputs), header.total
+    row, promise, metric = row_reader(header, sections), header.promise, header.metric
     factors = remembered(lambda value: factor_below(promise, metric, value, total))
     field = (total.bit_length() + max(MANTISSA, total.bit_length()) + 2) // 8 + 1
     at_once = max(1, PACKED // (n * field))
@@ -65,21 +65,21 @@ def check_pairs(header: Terms, sections: Sections) -> Terms:
             for upper, lower in ((x, z), (z, x)):
                 if not packed.respects(upper, lower, p, q):
                     raise violation(header, row, upper, lower, p, q)
-    if pairs and promise["kind"] == "events":
+    if pairs and promise.kind == "events":
         raise Unreadable("the promise is about events alone, and two secrets have a distance all the same")
     found = {"pairs": pairs, **counted, "comparisons": 2 * m * pairs, "open": joined.apart(), "loose": loose}
     values, far = words(sections["distances"], "d"), math.inf
-    if metric["form"] != "float":
+    if metric.form != "float":
         values, far = unsigned(sections["distances"], 8), UNBOUNDED
     ends = [end((v for v in values if v != far), default=None) for end in (min, max)]
     return found | {"span": None if ends[0] is None else span(metric, *ends)}
 
 
-def span(metric: Terms, least: Any, largest: Any) -> tuple[Fraction, Fraction]:
+def span(metric: Metric, least: Any, largest: Any) -> tuple[Fraction, Fraction]:
     """The least and the largest distance of those that are listed, for people: roots are cut off."""
-    if metric["form"] == "root":
+    if metric.form == "root":
         least, largest = (Fraction(root(v << 128, False), 1 << 64) for v in (least, largest))
-    return Fraction(least) * metric["unit"], Fraction(largest) * metric["unit"]
+    return Fraction(least) * metric.unit, Fraction(largest) * metric.unit
 
 
 class Joined:
@@ -130,12 +130,12 @@ class Packed:
         return kept & self.guards == self.guards
 
 
-def violation(header: Terms, row: Callable[[int], list[int]], upper: int, lower: int, p: int, q: int) -> Refuted:
+def violation(header: Header, row: Callable[[int], list[int]], upper: int, lower: int, p: int, q: int) -> Refuted:
     """The worst output of a pair that breaks its promise."""
     rows = row(upper), row(lower)
     broken = [y for y, (a, b) in enumerate(zip(*rows, strict=True)) if a * q > p * b]
     y = max(broken, key=lambda y: Fraction(rows[0][y], rows[1][y]) if rows[1][y] else math.inf)
-    pair, output = (header["secrets"][upper], header["secrets"][lower]), header["outputs"][y]
+    pair, output = (header.secrets[upper], header.secrets[lower]), header.outputs[y]
     a, b, allowed = rows[0][y], rows[1][y], Fraction(p, q)
     ratio, most = apart(Fraction(a, b), allowed) if b else ("infinitely many", shown(allowed))
     return Refuted(
@@ -145,10 +145,12 @@ def violation(header: Terms, row: Callable[[int], list[int]], upper: int, lower:
     )  # fmt: skip
 
 
-def pairs_to_check(header: Terms, sections: Sections, n: int, counted: Terms) -> Iterator[tuple[int, int, Any]]:
+def pairs_to_check(
+    header: Header, sections: Sections, n: int, counted: dict[str, int]
+) -> Iterator[tuple[int, int, Any]]:
     """Yield (x, z, distance) for every pair that is not implied; check the chains of those that are."""
-    form, metric_of = header["metric"]["form"], distance_reader(header, sections)
-    if header["metric"]["source"] == "edges":
+    form, metric_of = header.metric.form, distance_reader(header.metric, sections)
+    if header.metric.source == "edges":
         for k, (x, z) in enumerate(zip(*checked_edges(sections, n), strict=True)):
             value = metric_of(k)
             if value is not None:
@@ -193,11 +195,11 @@ def chain_fits(form: str, a: float, b: float, c: float) -> bool:
     return a + b < math.inf and math.fsum((a, b, -c)) <= 0
 
 
-def distance_reader(header: Terms, sections: Sections) -> Callable[[int], Any]:
+def distance_reader(metric: Metric, sections: Sections) -> Callable[[int], Any]:
     """A function from positions to distances; None where nothing is promised. Those of a table are positive, or chains
     of implied pairs might not end; an edge of length 0 says that its two ends have one row, and is checked like others.
     """
-    form, edges = header["metric"]["form"], header["metric"]["source"] == "edges"
+    form, edges = metric.form, metric.source == "edges"
     if form == "float":
         measured = words(sections["distances"], "d")
         if any(not (v > 0 or (edges and v == 0)) for v in measured):
@@ -209,15 +211,15 @@ def distance_reader(header: Terms, sections: Sections) -> Callable[[int], Any]:
     return lambda k: None if table[k] == UNBOUNDED else table[k]
 
 
-def event_pairs(header: Terms, sections: Sections, n: int) -> tuple[Words, Words, list[int]]:
+def event_pairs(header: Header, sections: Sections, n: int) -> tuple[Words, Words, list[int]]:
     """Secrets x, secrets z, and where the pairs of each promise about events begin (and the last one ends)."""
     upper, lower = (unsigned(sections[f"event_{end}"], 4) for end in ("upper", "lower"))
     if any(x >= n or z >= n or x == z for x, z in zip(upper, lower, strict=True)):
         raise Unreadable("a promise about events does not join two secrets")
-    starts = [0, *itertools.accumulate(event["pairs"] for event in header["events"])]
+    starts = [0, *itertools.accumulate(event.pairs for event in header.events)]
     same: dict[Any, tuple[array[int], array[int]]] = {}
-    for event, (start, stop) in zip(header["events"], itertools.pairwise(starts), strict=True):
-        ends = same.setdefault((event["factor"], event["epsilon"], event["delta"]), (array("I"), array("I")))
+    for event, (start, stop) in zip(header.events, itertools.pairwise(starts), strict=True):
+        ends = same.setdefault((event.factor, event.epsilon, event.delta), (array("I"), array("I")))
         ends[0].extend(upper[start:stop])
         ends[1].extend(lower[start:stop])
     if any(repeats(*ends, n) for ends in same.values()):
@@ -225,22 +227,22 @@ def event_pairs(header: Terms, sections: Sections, n: int) -> tuple[Words, Words
     return upper, lower, starts
 
 
-def event_factor(event: Terms, cap: int | None = None) -> Fraction:
+def event_factor(event: Event, cap: int | None = None) -> Fraction:
     """The factor f of a promise about events: as given, or e^epsilon from below up to a cap, or from above."""
-    if event["factor"] is not None:
-        return Fraction(event["factor"])
-    promise, metric = {**event, "alpha": None, "step": None}, {"form": "rational", "unit": Fraction(1)}
+    if event.factor is not None:
+        return Fraction(event.factor)
+    promise, metric = Promise("events", event.epsilon, None), Metric("rational", Fraction(1))
     return factor_above(promise, metric, 1) if cap is None else Fraction(*factor_below(promise, metric, 1, cap))
 
 
-def check_events(header: Terms, sections: Sections) -> int:
+def check_events(header: Header, sections: Sections) -> int:
     """P(E | x) − f·P(E | z) is largest for the event of all outputs where N[x][y] > f·N[z][y], and is the sum of
     these differences: at most delta there is at most delta everywhere. Returns the number of pairs (x, z), each once.
     """
-    row, total, secrets = row_reader(header, sections), header["total"], header["secrets"]
+    row, total, secrets = row_reader(header, sections), header.total, header.secrets
     upper, lower, starts = event_pairs(header, sections, len(secrets))
-    for event, (start, stop) in zip(header["events"], itertools.pairwise(starts), strict=True):
-        factor, delta = event_factor(event, total), event["delta"]
+    for event, (start, stop) in zip(header.events, itertools.pairwise(starts), strict=True):
+        factor, delta = event_factor(event, total), event.delta
         p, q = factor.numerator, factor.denominator
         for x, z in zip(upper[start:stop], lower[start:stop], strict=True):
             excess = Fraction(sum(max(0, q * a - p * b) for a, b in zip(row(x), row(z), strict=True)), q * total)

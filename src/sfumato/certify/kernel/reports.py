@@ -4,17 +4,16 @@ import math
 from fractions import Fraction
 
 from sfumato.certify.kernel.errors import apart, brief, named, shown
-from sfumato.certify.kernel.fields import COORDINATES
 from sfumato.certify.kernel.header import CRITERIA
 from sfumato.certify.kernel.promise import largest_stretch, smallest_stretch
-from sfumato.certify.kernel.sections import Terms
+from sfumato.certify.kernel.values import AnyHeader, CoordinatesHeader, Header, Proved, VarianceClaim, WrittenFrame
 
 
-def report(header: Terms, proved: Terms, digest: str) -> list[str]:
+def report(header: AnyHeader, proved: Proved, digest: str) -> list[str]:
     """What was proved, for people."""
-    if header["promise"]["kind"] == COORDINATES:
+    if isinstance(header, CoordinatesHeader):
         return [*report_of_box(header, proved), f"  sha256 {digest}"]
-    claims, n, unpromised = header["claims"], proved["secrets"], proved["open"]
+    claims, n, unpromised = header.claims, proved["secrets"], proved["open"]
     sizes = [f"{number} {what}{'' if number == 1 else 's'}" for number, what in (
         (n, "secret"), (proved["outputs"], "output"), (proved["pairs"], "pair"))]  # fmt: skip
     lines = [
@@ -26,29 +25,29 @@ def report(header: Terms, proved: Terms, digest: str) -> list[str]:
     if proved["span"]:
         lines[1:1] = report_of_distances(header, proved)
     if unpromised:
-        what = "no ratio is bounded between" if header["events"] else "nothing is promised about"
+        what = "no ratio is bounded between" if header.events else "nothing is promised about"
         lines.append(f"  {what} the secrets of {unpromised} pairs, of {n * (n - 1) // 2}")
-    for event in header["events"]:
-        factor = f"e^({event['epsilon']})" if event["factor"] is None else shown(event["factor"])
+    for event in header.events:
+        factor = f"e^({event.epsilon})" if event.factor is None else shown(event.factor)
         lines.append(
-            f"  every event is at most {factor} times as likely, plus {shown(event['delta'])}, "
-            f"for {event['pairs']} ordered pairs"
+            f"  every event is at most {factor} times as likely, plus {shown(event.delta)}, "
+            f"for {event.pairs} ordered pairs"
         )
-    if claims.get("kind") == "shares":
+    if isinstance(claims, VarianceClaim):
         return [*lines, *report_of_shares(claims, proved), f"  sha256 {digest}"]
-    if "loss" in proved:
-        lines.append(f"  {CRITERIA[claims['criterion']]} with the remap in the file = {shown(proved['loss'], 1)}")
-        lines += [f"  for every secret the limit {shown(limit['level'], 1)} is kept" for limit in claims["ceilings"]]
-    if "bound" in proved:
-        kept = ", keeping the limits," if claims["ceilings"] else ""
+    if claims is not None and "loss" in proved:
+        lines.append(f"  {CRITERIA[claims.criterion]} with the remap in the file = {shown(proved['loss'], 1)}")
+        lines += [f"  for every secret the limit {shown(limit.level, 1)} is kept" for limit in claims.ceilings]
+    if claims is not None and "bound" in proved:
+        kept = ", keeping the limits," if claims.ceilings else ""
         lines.append(f"  no mechanism with this promise{kept} has less than {shown(proved['bound'], -1)}")
     return [*lines, f"  sha256 {digest}"]
 
 
-def report_of_distances(header: Terms, proved: Terms) -> list[str]:
+def report_of_distances(header: Header, proved: Proved) -> list[str]:
     """How far apart the secrets are, and for how many pairs that is so far that nothing is left of the promise."""
-    (least, largest), unit, total = proved["span"], header["space"]["unit"], shown(proved["total"])
-    what = "lengths of edges" if header["metric"]["source"] == "edges" else "distances"
+    (least, largest), unit, total = proved["span"], header.space.unit, shown(proved["total"])
+    what = "lengths of edges" if header.metric.source == "edges" else "distances"
     ends = f"all {shown(least)}" if least == largest else "{} to {}".format(*apart(least, largest))
     lines = [f"  {what} are {ends}{f' {named(unit)}' if unit else ''}"]
     if proved["loose"]:
@@ -59,11 +58,11 @@ def report_of_distances(header: Terms, proved: Terms) -> list[str]:
     return lines
 
 
-def report_of_shares(claims: Terms, proved: Terms) -> list[str]:
+def report_of_shares(claims: VarianceClaim, proved: Proved) -> list[str]:
     """What was proved about estimates, for people."""
-    several = claims["criterion"] == "worst prior"
+    several = claims.criterion == "worst prior"
     where = "the worst mixture of distributions in the file" if several else "the distribution in the file"
-    what = named(claims["workload_name"]) if claims["workload_name"] else "the workload"
+    what = named(claims.workload_name) if claims.workload_name else "the workload"
     lines = [
         f"  unbiased estimates of {what} from N answers have at {where}",
         f"  a total variance of at most {shown(proved['loss'], 1)} / N",
@@ -73,27 +72,27 @@ def report_of_shares(claims: Terms, proved: Terms) -> list[str]:
     return lines
 
 
-def report_of_box(header: Terms, proved: Terms) -> list[str]:
+def report_of_box(header: CoordinatesHeader, proved: Proved) -> list[str]:
     """What was proved about all points of a box, for people."""
-    box, lattice, outputs = header["box"], header["lattice"], proved["outputs"]
-    frame = box["frame"]
-    sides = " × ".join(f"[{brief(o)}, {brief(o + s)}]" for o, s in zip(box["origin"], box["sides"], strict=True))
-    rate, epsilon = header["promise"]["rate"], header["promise"]["epsilon"]
+    box, lattice, outputs = header.box, header.lattice, proved["outputs"]
+    frame = box.frame
+    sides = " × ".join(f"[{brief(o)}, {brief(o + s)}]" for o, s in zip(box.origin, box.sides, strict=True))
+    rate, epsilon = header.promise.rate, header.promise.epsilon
     lines = [
         f"PROVED private for all points of the box, with {amount_of(header)}",
-        f"  the box is {sides}, distances are {box['metric']}",
-        f"  a point is rounded at random to a lattice of {' × '.join(map(str, lattice['shape']))} points, "
+        f"  the box is {sides}, distances are {box.metric}",
+        f"  a point is rounded at random to a lattice of {' × '.join(map(str, lattice.shape))} points, "
         f"{outputs} output{'' if outputs == 1 else 's'}, every row sums to {shown(proved['total'])}",
         f"  {proved['comparisons']} gradients compared in integers on {proved['cells']} cells",
     ]
-    if "noise" in header:
-        offsets = " × ".join(str(2 * r + 1) for r in header["noise"]["reach"])
+    if header.noise is not None:
+        offsets = " × ".join(str(2 * r + 1) for r in header.noise.reach)
         lines[2] = (
-            f"  a point is rounded at random to a lattice of {' × '.join(map(str, lattice['shape']))} points and gets "
+            f"  a point is rounded at random to a lattice of {' × '.join(map(str, lattice.shape))} points and gets "
             f"noise that is the same everywhere, {offsets} offsets, moved into the box"
         )
         lines[3] = f"  {proved['comparisons']} gradients of the one column of all outputs compared in integers"
-    lines += [] if frame is None else ground_of(frame, box["sides"])
+    lines += [] if frame is None else ground_of(frame, box.sides)
     if rate != epsilon:
         enough = "which is less" if frame is None else "on the map, which is enough"
         lines.append(f"  what was checked is epsilon = {shown(rate)}, {enough}")
@@ -106,10 +105,10 @@ def report_of_box(header: Terms, proved: Terms) -> list[str]:
     return lines
 
 
-def ground_of(frame: Terms, sides: list[Fraction]) -> list[str]:
+def ground_of(frame: WrittenFrame, sides: list[Fraction]) -> list[str]:
     """Where a box lies on the Earth, and what its map does to lengths, for people."""
-    south, west, margin = (f"{float(frame[name]):.9g}" for name in ("south", "west", "margin"))
-    degrees = [f"{float(scale):.9g}" for scale in frame["degrees"]]
+    south, west, margin = (f"{float(place):.9g}" for place in (frame.south, frame.west, frame.margin))
+    degrees = [f"{float(scale):.9g}" for scale in frame.degrees]
     least = math.floor(smallest_stretch(frame, sides) * 10**6) / 10**6
     most = math.ceil(largest_stretch(frame, sides) * 10**6) / 10**6
     return [
@@ -119,21 +118,21 @@ def ground_of(frame: Terms, sides: list[Fraction]) -> list[str]:
     ]
 
 
-def amount_of(header: Terms) -> str:
+def amount_of(header: AnyHeader) -> str:
     """What is promised for each unit of distance."""
-    promise, unit = header["promise"], header["space"]["unit"]
-    amount = f"epsilon = {promise['epsilon']}" if promise["alpha"] is None else f"alpha = {promise['alpha']}"
-    ground = header["box"]["frame"] if "box" in header else None
-    radius = f" on the ground (sphere of radius {float(ground['radius']):.9g} {named(unit)})" if ground else ""
+    promise, unit = header.promise, header.space.unit
+    amount = f"epsilon = {promise.epsilon}" if promise.alpha is None else f"alpha = {promise.alpha}"
+    ground = header.box.frame if isinstance(header, CoordinatesHeader) else None
+    radius = f" on the ground (sphere of radius {float(ground.radius):.9g} {named(unit)})" if ground else ""
     return f"{amount} per {named(unit) if unit else 'unit of distance'}{radius}"
 
 
-def headline(header: Terms, proved: Terms) -> str:
+def headline(header: Header, proved: Proved) -> str:
     """What is promised, or that nothing is."""
     if proved["secrets"] == 1:
         return "PROVED: there is one secret, and nothing to tell it from"
     if not proved["pairs"]:
-        if header["events"]:
+        if header.events:
             return "PROVED private in the promises about events below"
         return "NOTHING IS PROMISED: no two secrets have a finite distance, so any table of rows is accepted"
     return f"PROVED private with {amount_of(header)}"

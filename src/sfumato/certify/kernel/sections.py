@@ -1,12 +1,12 @@
-"""The numbers of a file: its header as terms, its sections read where they lie, and positions in them."""
+"""The numbers of a file: its sections read where they lie, and positions in them."""
 
 import itertools
 import sys
 from array import array
+from collections.abc import Sequence
 from typing import Any
 
-Terms = dict[str, Any]
-Sections = dict[str, Any]  # bytes
+Sections = dict[str, bytes]  # by their names; or views of bytes
 Words = Any  # a memoryview, array or list of integers
 
 
@@ -76,7 +76,7 @@ def position(x: int, z: int, n: int) -> int:
     return x * (2 * n - x - 1) // 2 + z - x - 1
 
 
-def place_of(number: int, shape: list[int]) -> list[int]:
+def place_of(number: int, shape: Sequence[int]) -> list[int]:
     """Where a number stands along the axes of a table, the last axis first."""
     found: list[int] = []
     for side in reversed(shape):

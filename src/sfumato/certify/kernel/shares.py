@@ -8,40 +8,42 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from sfumato.certify.kernel.arithmetic import LONGEST_SUMS, exp_bound, log_bound
+from sfumato.certify.kernel.arithmetic import LONGEST_SUMS, exp_bound
 from sfumato.certify.kernel.cone import POINT, Ruler, corners
 from sfumato.certify.kernel.errors import Refuted, Unreadable, apart
 from sfumato.certify.kernel.losses import Table, mixed_prior, priors_of
 from sfumato.certify.kernel.pairs import Joined, pairs_to_check, row_reader
-from sfumato.certify.kernel.sections import Sections, Terms
+from sfumato.certify.kernel.promise import exponent_of_unit
+from sfumato.certify.kernel.sections import Sections
+from sfumato.certify.kernel.values import Header, Promise, Proved, variance_claim
 
 BLUR = 2  # units of the last digit by which a corner may lie above
 LONGEST_GRAIN = 512  # bits of the common denominator of the frequencies of outputs, beyond which they are rounded
 
 
-def check_shares(header: Terms, sections: Sections) -> Terms:
+def check_shares(header: Header, sections: Sections) -> Proved:
     """What is claimed about estimates of shares: N times their total variance, and that no mechanism has less."""
-    claims = header["claims"]
+    claims = variance_claim(header)
     value = variance(header, sections)
-    if value > claims["loss"]:
-        raise Refuted("the variance is {}, more than {} as claimed".format(*apart(value, claims["loss"])))
-    if "bound" not in claims:
-        return {"loss": claims["loss"]}
+    if value > claims.loss:
+        raise Refuted("the variance is {}, more than {} as claimed".format(*apart(value, claims.loss)))
+    if claims.bound is None:
+        return {"loss": claims.loss}
     bound = variance_bound(header, sections)
-    if bound < claims["bound"]:
-        raise Refuted("the numbers prove {}, less than the claimed {}".format(*apart(bound, claims["bound"])))
+    if bound < claims.bound:
+        raise Refuted("the numbers prove {}, less than the claimed {}".format(*apart(bound, claims.bound)))
     check_corners(header, sections)
-    return {"loss": claims["loss"], "bound": claims["bound"]}
+    return {"loss": claims.loss, "bound": claims.bound}
 
 
-def variance(header: Terms, sections: Sections) -> Fraction:
+def variance(header: Header, sections: Sections) -> Fraction:
     """Estimates of A·p from N answers, p being the distribution of secrets and A the workload: the mean over people of
     v[y] = T·w[y]·Σ_x X[x]·N[x][y], where U·X = Aᵀ and U[x][z] = Σ_y w[y]·N[x][y]·N[z][y]. They are unbiased, whatever
     the w are: Σ_y N[x][y]/T·v[y] = A[·][x]. N times their total variance is Σ_y q[y]·|v[y]|² − |A·p|². That is concave
     in p, and with w = 1/q it is the least there is at the p of the bound; its tangent there is largest at one of the
     priors of a mixture. Only G = Aᵀ·A takes part: U·Z = G and U·S = Zᵀ give |v[y]|² = T²·w[y]²·N[·][y]·S·N[·][y].
     """
-    claims, n, total = header["claims"], len(header["secrets"]), header["total"]
+    claims, n, total = variance_claim(header), len(header.secrets), header.total
     table = list(zip(*map(row_reader(header, sections), range(n)), strict=True))  # by outputs
     counts, unit = mixed_prior(header, sections)
     shares = reciprocals([sum(map(operator.mul, counts, column)) for column in table])
@@ -49,7 +51,7 @@ def variance(header: Terms, sections: Sections) -> Fraction:
     square = [[sum(s[x] * c[z] for s, c in zip(scaled, table, strict=True)) for z in range(n)] for x in range(n)]
     if n * max(max(row) for row in square).bit_length() > LONGEST_SUMS:
         raise Unreadable("the weights and priors beside a claim about shares have too many digits")
-    workload = Table(sections["workload"], claims["workload_unit"], n)
+    workload = Table(sections["workload"], claims.workload_unit, n)
     gram = products(workload, workload, n)
     first, first_denominator = solved(square, gram)
     second, denominator = solved(square, [list(column) for column in zip(*first, strict=True)])
@@ -113,7 +115,7 @@ def solved(square: list[list[int]], right: list[list[int]]) -> tuple[list[list[i
     return found, last
 
 
-def variance_bound(header: Terms, sections: Sections) -> Fraction:
+def variance_bound(header: Header, sections: Sections) -> Fraction:
     """For every table B, tr(A W⁻¹ Aᵀ) ≥ 2 tr(A Bᵀ) − tr(B W Bᵀ). With columns q[y]·r[y] of a mechanism, p·r[y] = 1, the
     last term is Σ_y q[y]·|B r[y]|². If numbers m have |B r|² ≤ (m·r)(p·r) for every r that keeps the promise, it is at
     most m·1, since Σ_y q[y]·r[y] = 1. Where p·r = 1 the left side is convex in r and the right side linear, so corners
@@ -127,15 +129,15 @@ def variance_bound(header: Terms, sections: Sections) -> Fraction:
     return Fraction(gained - prices.unit * sum(prices.column(x)[0] for x in range(n)) - level)
 
 
-def share_tables(header: Terms, sections: Sections) -> tuple[Table, Table, Table]:
+def share_tables(header: Header, sections: Sections) -> tuple[Table, Table, Table]:
     """The workload A, the table B, and the numbers m as a table of one row."""
-    n = len(header["secrets"])
-    workload = Table(sections["workload"], header["claims"]["workload_unit"], n)
+    n = len(header.secrets)
+    workload = Table(sections["workload"], variance_claim(header).workload_unit, n)
     dual, prices = (Table(sections[f"share_{part}"], Fraction(1), n) for part in ("dual", "prices"))
     return workload, dual, prices
 
 
-def check_corners(header: Terms, sections: Sections) -> None:
+def check_corners(header: Header, sections: Sections) -> None:
     """|B r|² ≤ (m·r)(p·r) at every corner r; its entries lie up to ``BLUR`` units above those that ``rays`` gives, none
     of which exceeds 2^POINT.
     """
@@ -152,29 +154,27 @@ def check_corners(header: Terms, sections: Sections) -> None:
             raise Refuted("the numbers do not prove the bound: a corner of the promise goes beyond them")
 
 
-def rays(header: Terms, sections: Sections, n: int) -> Iterator[list[int]]:
+def rays(header: Header, sections: Sections, n: int) -> Iterator[list[int]]:
     """e^(−epsilon·drop) for every corner and secret, from below, in units of 2^-POINT; the drop of the highest is 0."""
     counted = {"implied": 0}
     pairs = list(itertools.islice(pairs_to_check(header, sections, n, counted), n * n))
-    ruler = Ruler(header["metric"], [value for _, _, value in pairs])
+    ruler = Ruler(header.metric, [value for _, _, value in pairs])
     lengths = [(x, z, ruler.length(value)) for x, z, value in pairs]
     joined = Joined(n)
     for x, z, _ in pairs:
         joined.join(x, z)
     if joined.apart():
         raise Unreadable("a bound for shares needs finite distances between all secrets")
-    fading = functools.lru_cache(maxsize=None)(lambda drop: faded(header["promise"], ruler, drop))
+    fading = functools.lru_cache(maxsize=None)(lambda drop: faded(header.promise, ruler, drop))
     for heights in corners(lengths, n, ruler):
         top = ruler.highest(heights)
         yield [fading(tuple(map(operator.sub, top, height))) for height in heights]
 
 
-def faded(promise: Terms, ruler: Any, drop: tuple[int, ...]) -> int:
+def faded(promise: Promise, ruler: Ruler, drop: tuple[int, ...]) -> int:
     """e^(−epsilon·drop) from below, in units of 2^-POINT, within ``BLUR`` units."""
     least, most = ruler.bounds(drop)
-    rates = [promise["epsilon"]] * 2
-    if promise["alpha"] is not None:
-        rates = [log_bound(1 / promise["alpha"], 2 * POINT, up) for up in (False, True)]
+    rates = [exponent_of_unit(promise, 2 * POINT, up) for up in (False, True)]
     exponents = [max(rates[0] * least, Fraction(0)), rates[1] * most]
     if exponents[0] > 2 * POINT:
         return 0

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from sfumato.certify.kernel.sections import Sections, Terms, reader
+from sfumato.certify.kernel.sections import Sections, reader
+from sfumato.certify.kernel.values import CoordinatesHeader, Lattice
 
 AT_ONCE = 1 << 16  # Bernstein coefficients that are held at a time
 Form = dict[int, Any]
@@ -125,13 +126,13 @@ def too_steep(metric: str, tables: list[list[int]], rate: Fraction) -> int | Non
     return next((c for c, (f, g) in enumerate(zip(values, squares, strict=True)) if q * g > p * f), None)
 
 
-def lattice_forms(lattice: Terms) -> list[list[tuple[int, Form, Form]]]:
+def lattice_forms(lattice: Lattice) -> list[list[tuple[int, Form, Form]]]:
     """The coefficients along each axis."""
-    return [axis_forms(breaks, lattice["degree"], lattice["halvings"]) for breaks in lattice["breaks"]]
+    return [axis_forms(breaks, lattice.degree, lattice.halvings) for breaks in lattice.breaks]
 
 
-def column_of(header: Terms, sections: Sections, y: int) -> list[int]:
+def column_of(header: CoordinatesHeader, sections: Sections, y: int) -> list[int]:
     """The weights of one output at all points of the lattice."""
-    m, width = len(header["outputs"]), header["widths"]["weights"]
+    m, width = len(header.outputs), header.widths["weights"]
     read = reader(sections["weights"], width)
-    return [read(k) for k in range(y, len(header["secrets"]) * m, m)]
+    return [read(k) for k in range(y, len(header.secrets) * m, m)]

@@ -5,38 +5,36 @@ import sys
 from sfumato.certify.kernel.bounds import check_bound
 from sfumato.certify.kernel.coordinates import check_coordinates
 from sfumato.certify.kernel.errors import Refuted, Unreadable
-from sfumato.certify.kernel.fields import COORDINATES
 from sfumato.certify.kernel.format import read
 from sfumato.certify.kernel.losses import check_loss
 from sfumato.certify.kernel.noise import check_noise
 from sfumato.certify.kernel.pairs import check_events, check_pairs, check_sums
 from sfumato.certify.kernel.reports import report
-from sfumato.certify.kernel.sections import Sections, Terms
+from sfumato.certify.kernel.sections import Sections
 from sfumato.certify.kernel.shares import check_shares
+from sfumato.certify.kernel.values import AnyHeader, CoordinatesHeader, Header, Proved, VarianceClaim
 
 
-def check(header: Terms, sections: Sections) -> Terms:
+def check(header: AnyHeader, sections: Sections) -> Proved:
     """Check everything the file claims. Returns what was proved as a dictionary; raises Refuted."""
-    if "noise" in header:
-        return check_noise(header, sections)
-    if header["promise"]["kind"] == COORDINATES:
-        return check_coordinates(header, sections)
-    proved = {"secrets": len(header["secrets"]), "outputs": len(header["outputs"]), "total": header["total"]}
+    if isinstance(header, CoordinatesHeader):
+        return check_coordinates(header, sections) if header.noise is None else check_noise(header, sections)
+    proved: Proved = {"secrets": len(header.secrets), "outputs": len(header.outputs), "total": header.total}
     check_sums(header, sections)
     proved |= check_pairs(header, sections)
-    if header["events"]:
+    if header.events:
         proved["events"] = check_events(header, sections)
     return proved | check_claims(header, sections)
 
 
-def check_claims(header: Terms, sections: Sections) -> Terms:
+def check_claims(header: Header, sections: Sections) -> Proved:
     """What is claimed beside the promise: a loss or a variance, and that no mechanism has less."""
-    claims, proved = header["claims"], {}
-    if claims.get("kind") == "shares":
+    if header.claims is None:
+        return {}
+    if isinstance(header.claims, VarianceClaim):
         return check_shares(header, sections)
-    if claims:
-        proved["loss"] = check_loss(header, sections)
-    if "bound" in claims:
+    proved = {"loss": check_loss(header, sections)}
+    if header.claims.bound is not None:
         proved["bound"] = check_bound(header, sections)
     return proved
 
