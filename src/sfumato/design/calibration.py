@@ -8,41 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.arguments import items, optional_function, positive
-from sfumato.channels.channel import check_secrets
-from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.boxes.calibration import PRECISION, BoxCalibration, short
+from sfumato.channels.prior import Prior
+from sfumato.design.calibration_sought import Sought
+from sfumato.design.families import family_of
 from sfumato.design.objectives import Objective, as_objective
-from sfumato.design.optimal import Effort, best_of, design, searching
-from sfumato.design.problem import Problem, problem
 from sfumato.design.result import Design
-from sfumato.design.solvers import Trail
-from sfumato.errors import InvalidInput, NotConverged, NotSupported, expect, shown
+from sfumato.errors import InvalidInput, NotSupported, expect, shown
 from sfumato.labels import pandas_records
 from sfumato.losses.coordinates import CoordinateLoss
-from sfumato.losses.loss import Loss, as_loss
-from sfumato.measures.uncertainty import prior_loss
-from sfumato.numbers import Number, as_written, between, fractions, told_apart
+from sfumato.losses.loss import Loss
+from sfumato.numbers import Number, as_written, between
 from sfumato.privacy.promise import rate, rate_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.spaces.lengths import in_unit
-from sfumato.watch import TimeIsUp, Watch, watch_of
+from sfumato.watch import Watch, watch_of
 
 if TYPE_CHECKING:  # an extra
     import pandas
 
 __all__ = ["Calibration", "Curve", "calibrate", "curve"]
-
-_FIRST_EXPONENT = 3.0  # The search for an upper ε begins where the smallest distance gets this exponent of e.
-_MOST_DOUBLINGS = 40
-_TIGHTEST = 1e-9  # No design is asked for a smaller relative gap; closer to the target than that stays open.
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,49 +143,18 @@ def calibrate(
     (True, True)
     """
     space, wanted = getattr(space, "space", space), as_objective(objective)
-    progress = optional_function(progress, "progress")
-    if isinstance(space, Box):
-        return _calibrated_on_box(prior, loss, space, target, goal, wanted, outputs, precision, time_limit, progress)
-    return _calibrated_on_list(prior, loss, space, target, goal, wanted, outputs, precision, time_limit, progress)
-
-
-def _calibrated_on_list(
-    prior: Prior | None, given: Any, place: Any, target: Any, goal: Literal["reach", "keep"], wanted: Objective,
-    outputs: Any, precision: float | None, time_limit: float | Watch | None, progress: Callable[[Any], object] | None,
-) -> Calibration:  # fmt: skip
-    """Bisection, each design beginning where the one before ended."""
-    space, loss = expect(place, FiniteSpace, "a space"), as_loss(given)
-    aim = as_target(target, loss, space)
-    if wanted.plain and outputs is None:
-        _check_target(aim, as_prior(prior), loss)
-    width = relative_width(usual_precision(space) if precision is None else precision)
-    outputs = None if outputs is None else items(outputs, "outputs")
-    distances = space.pair_distances.floats
-    if not distances.size:
-        raise InvalidInput("calibration needs a space with more than one secret")
-    goal = _goal(goal)
-
-    trail, watch = Trail(), watch_of(time_limit)
-
-    def reached(epsilon: Fraction) -> tuple[bool, Design]:
-        """Whether L(ε) ≤ target, and the design that shows it."""
-        tolerance = width / 4
-        while True:
-            watch.check()
-            question = problem(prior, loss, PrivacyType(space, epsilon=epsilon), outputs, wanted)
-            design = best_of(question, Effort(tolerance, watch, progress=progress, trail=trail))
-            if design.loss <= aim or design.bound > aim:
-                return design.loss <= aim, design
-            tolerance = min(tolerance, design.gap) / 30
-            if tolerance < _TIGHTEST:
-                raise NotConverged(
-                    f"at epsilon = {float(epsilon):g} the optimum is too close to the target", design, design.gap
-                )
-
-    ends = _enclosed(reached, Fraction(_FIRST_EXPONENT) / Fraction(float(distances.min())), width)
-    if len(ends) < 2:
-        raise NotConverged(f"no epsilon was found within {watch.limit or watch.spent:g} s: give it more time")
-    (low, missed), (high, met) = ends[False], ends[True]
+    family = family_of(space)
+    loss, goal = family.stake(loss, space), _goal(goal)
+    given = family.precision if precision is None else precision
+    width = 1.0 if given == 1 and family.one_sided else relative_width(given)
+    ends = family.ends(
+        Sought(
+            prior, loss, space, None if outputs is None else items(outputs, "outputs"), wanted,
+            as_target(target, loss, space), goal, width, watch_of(time_limit), optional_function(progress, "progress"),
+        )
+    )  # fmt: skip
+    high, met = ends[True]
+    low, missed = ends.get(False, (Fraction(0), met))
     return Calibration(low, high, high, met) if goal == "reach" else Calibration(low, high, low, missed)
 
 
@@ -207,31 +168,9 @@ def as_target(target: Any, loss: Loss | CoordinateLoss, space: FiniteSpace | Box
     >>> as_target("300 m", distance(line(3, unit="km")), line(3, unit="km"))
     Fraction(3, 10)
     """
-    if isinstance(space, Box) or loss.name == "distance":
+    if loss.name == "distance":
         return in_unit(target, space.unit, "the target")
     return as_written(target, "the target")
-
-
-def _calibrated_on_box(
-    prior: Prior | None, loss: Any, box: Box, target: Any, goal: Literal["reach", "keep"], objective: Objective,
-    outputs: Any, precision: float | None, time_limit: float | Watch | None, progress: Callable[[Any], object] | None,
-) -> Calibration:  # fmt: skip
-    """The same for coordinates, by few designs."""
-    if not objective.plain:
-        raise NotSupported("an objective on a box of coordinates", ["the expected loss, without limits"])
-    loss = expect(loss, CoordinateLoss, "the loss on a box", "losses.distance(box) makes one")
-    aim, watch = as_target(target, loss, box), watch_of(time_limit)
-    goal = _goal(goal)
-    width = 1.0 if precision == 1 else relative_width(usual_precision(box) if precision is None else precision)
-    outputs = None if outputs is None else items(outputs, "outputs")
-    with searching(Effort(width, watch, progress=progress)):
-        search = BoxCalibration(prior, loss, box, outputs, aim, goal, width, watch, progress)
-        ends = search.search()
-    if search.missing():
-        raise NotConverged(search.missing())
-    high, met = ends[True]
-    low, missed = ends.get(False, (Fraction(0), met))
-    return Calibration(low, high, high, met) if goal == "reach" else Calibration(low, high, low, missed)
 
 
 def _goal(goal: Any) -> Literal["reach", "keep"]:
@@ -242,7 +181,7 @@ def _goal(goal: Any) -> Literal["reach", "keep"]:
 
 def usual_precision(space: FiniteSpace | Box) -> float:
     """The relative width of ε that is left open where nobody asks for another."""
-    return PRECISION if isinstance(space, Box) else 1e-3
+    return family_of(space).precision
 
 
 def relative_width(precision: float) -> float:
@@ -250,45 +189,6 @@ def relative_width(precision: float) -> float:
     if not positive(precision, "the precision") < 1:
         raise InvalidInput(f"the precision is a relative width between 0 and 1, found {shown(precision)}")
     return float(precision)
-
-
-def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
-    loss = as_loss(loss)
-    check_secrets("prior and loss", prior, loss)
-    least = sum((fractions(prior.weights) * fractions(loss.matrix).min(axis=0)).tolist(), Fraction(0))
-    most = Fraction(prior_loss(prior, loss))
-    if not least < aim < most:
-        target, end = told_apart(aim, least if aim <= least else most)
-        other = told_apart(most if aim <= least else least, aim)[0]
-        low, high = (end, other) if aim <= least else (other, end)
-        raise InvalidInput(
-            f"the target {target} must lie between {low}, the loss when the secret is told, and "
-            f"{high}, the loss when nothing is"
-        )
-
-
-def _enclosed(
-    reached: Callable[[Fraction], tuple[bool, Design]], start: Fraction, precision: float
-) -> dict[bool, tuple[Fraction, Design]]:
-    """An ε that is enough and one that is not, with designs, as near as was asked for or as there was time for."""
-    ends: dict[bool, tuple[Fraction, Design]] = {}
-    epsilon, tried = short(start), 0
-    while True:
-        try:
-            enough, design = reached(epsilon)
-        except TimeIsUp:
-            return ends
-        ends[enough] = epsilon, design
-        tried += 1
-        if len(ends) == 2:
-            low, high = ends[False][0], ends[True][0]
-            if high - low <= precision * high:
-                return ends
-            epsilon = short((low + high) / 2)
-        elif tried > _MOST_DOUBLINGS:
-            raise InvalidInput("no epsilon of a sensible size meets this target")
-        else:
-            epsilon = epsilon / 2 if enough else 2 * epsilon
 
 
 def curve(
@@ -332,13 +232,8 @@ def curve(
     if not values:
         raise InvalidInput("a curve needs at least one epsilon")
     watch, wanted = watch_of(time_limit), as_objective(objective)
-    if isinstance(space, Box):  # no design for coordinates begins where another ended
-        best: Callable[..., Design] = partial(design, prior, loss, objective=wanted, tolerance=tolerance)
-        questions: list[Any] = [PrivacyType(space, epsilon=e) for e in values]
-    else:
-        trail = Trail() if executor is None else None
-        best = partial(_best_of, Effort(1e-3 if tolerance is None else tolerance, progress=progress, trail=trail))
-        questions = [problem(prior, as_loss(loss), PrivacyType(space, epsilon=e), None, wanted) for e in values]
+    promises = [PrivacyType(space, epsilon=e) for e in values]
+    best, questions = family_of(space).curve(prior, loss, promises, wanted, tolerance, executor is None)
     if executor is not None:
         if progress is not None:
             raise NotSupported("progress of designs in other processes", ["progress without an executor"])
@@ -351,8 +246,3 @@ def curve(
             break
         designs.append(best(question, time_limit=watch.share(1 / (len(values) - len(designs))), progress=progress))
     return Curve(values[: len(designs)], tuple(designs))
-
-
-def _best_of(effort: Effort, question: Problem, **more: Any) -> Design:
-    """What an executor can send to another process."""
-    return best_of(question, replace(effort, **more))

@@ -6,21 +6,28 @@ secrets; shares are those of a population, estimated by a survey, so that no sin
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior
+from sfumato.design.boxes.calibration import PRECISION as BOX_PRECISION
+from sfumato.design.boxes.calibration import curve_on_box, ends_on_box
 from sfumato.design.boxes.known import known_for_points, known_on_box
+from sfumato.design.calibration_places import PRECISION, curve_on_list, ends_on_list
+from sfumato.design.calibration_sought import Ends, Sought
 from sfumato.design.comparison_places import compare_for_loss
 from sfumato.design.comparison_rows import Comparison
 from sfumato.design.comparison_shares import compare_for_shares
 from sfumato.design.known_places import known_for_places
 from sfumato.design.objectives import EXPECTED, Objective
-from sfumato.errors import NotSupported
+from sfumato.design.result import Design
+from sfumato.errors import NotSupported, expect
+from sfumato.losses.coordinates import CoordinateLoss
+from sfumato.losses.loss import Loss, as_loss
 from sfumato.mechanisms.registry import KnownMechanism
 from sfumato.mechanisms.registry_boxes import exists_on_box
 from sfumato.privacy.type import PrivacyType
@@ -42,12 +49,24 @@ class DesignFamily:
     exists, known
         Whether a known mechanism is there for a promise, with the reason; and that mechanism, with what it loses for a
         prior and a loss if both are given, remapped or not.
+    stake
+        The loss that a search is given, from what somebody gives for a space.
+    ends, curve
+        Where a search for ε ends; the designs of a curve as a function, and the questions it is asked.
+    precision, one_sided
+        The relative width of ε that is left open where nobody asks for another; whether 1 is one too, and asks for an
+        ε that is enough without a proof that others are too small.
     """
 
     name: str
     compare: Callable[..., Comparison]
     exists: Callable[[KnownMechanism, PrivacyType], Verdict]
     known: Callable[[KnownMechanism, PrivacyType, Prior | None, Any, bool], Mechanism | BoxMechanism | BoxNoise]
+    stake: Callable[[Any, Any], Any]
+    ends: Callable[[Sought], Ends]
+    curve: Callable[..., tuple[Callable[..., Design], Sequence[Any]]]
+    precision: float
+    one_sided: bool = False
 
     def __repr__(self) -> str:
         return f"DesignFamily({self.name})"
@@ -77,9 +96,24 @@ def _exists(known: KnownMechanism, privacy: PrivacyType) -> Verdict:
     return known.applies(privacy)
 
 
-PLACES = DesignFamily("places", _compare_places, _exists, known_for_places)
-POINTS = DesignFamily("points", _compare_points, exists_on_box, known_for_points)
-SHARES = DesignFamily("shares", _compare_shares, _exists, known_for_places)
+def _loss_on_list(loss: Any, space: Any) -> Loss:
+    expect(space, FiniteSpace, "a space")
+    return as_loss(loss)
+
+
+def _loss_on_box(loss: Any, _: Box) -> CoordinateLoss:
+    return expect(loss, CoordinateLoss, "the loss on a box", "losses.distance(box) makes one")
+
+
+PLACES = DesignFamily(
+    "places", _compare_places, _exists, known_for_places, _loss_on_list, ends_on_list, curve_on_list,
+    PRECISION,
+)  # fmt: skip
+POINTS = DesignFamily(
+    "points", _compare_points, exists_on_box, known_for_points, _loss_on_box, ends_on_box, curve_on_box,
+    BOX_PRECISION, one_sided=True,
+)  # fmt: skip
+SHARES = replace(PLACES, name="shares", compare=_compare_shares)
 
 
 def family_of(space: FiniteSpace | Box, objective: Objective = EXPECTED) -> DesignFamily:

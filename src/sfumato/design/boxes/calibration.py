@@ -11,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from math import exp, inf, log
 from typing import Any, Literal
 
 from sfumato.channels.prior import Prior
 from sfumato.design.boxes.choice import design_on_box, noise_design, too_large
 from sfumato.design.boxes.optimal import Aim, lattice_loss, silent_loss
-from sfumato.design.result import BoxDesign
+from sfumato.design.calibration_sought import Ends, Sought, short
+from sfumato.design.objectives import Objective
+from sfumato.design.optimal import Effort, design, searching
+from sfumato.design.result import BoxDesign, Design
 from sfumato.errors import InvalidInput, NotConverged, NotSupported
 from sfumato.numbers import told_apart
 from sfumato.privacy.type import PrivacyType
@@ -42,6 +46,29 @@ _FARTHEST = 1.4  # in ln ε, for one step: where the curve is flat a secant lead
 _NEAREST = 0.002  # in ln ε, to one that has been looked at
 _FALLS = 8  # bounds that are looked for, at most
 _FIRST_FALL = 0.03  # in ln ε, from one whose bound was not enough; the next falls are twice as long, and so on
+
+
+def ends_on_box(sought: Sought) -> Ends:
+    """An ε that is proved to reach the target, and one that is proved to miss it if there is time for it."""
+    if not sought.objective.plain:
+        raise NotSupported("an objective on a box of coordinates", ["the expected loss, without limits"])
+    with searching(Effort(sought.width, sought.watch, progress=sought.progress)):
+        search = BoxCalibration(
+            sought.prior, sought.loss, sought.space, sought.outputs, sought.target, sought.goal, sought.width,
+            sought.watch, sought.progress,
+        )  # fmt: skip
+        ends = search.search()
+    if search.missing():
+        raise NotConverged(search.missing())
+    return ends
+
+
+def curve_on_box(
+    prior: Prior | None, loss: Any, promises: list[PrivacyType], objective: Objective, tolerance: float | None,
+    in_order: bool,
+) -> tuple[Callable[..., Design], list[PrivacyType]]:  # fmt: skip
+    """The designs of a curve as a function, and what it is asked: none for coordinates begins where another ended."""
+    return partial(design, prior, loss, objective=objective, tolerance=tolerance), promises
 
 
 @dataclass(eq=False)
@@ -313,8 +340,3 @@ def _within(way: float, low: float, high: float) -> float:
     if low < inf and high < inf and low > -inf and not low < way < high:
         return (low + high) / 2
     return min(max(way, low + _NEAREST), high - _NEAREST)
-
-
-def short(value: float | Fraction) -> Fraction:
-    """An ε of few digits: what people write down."""
-    return Fraction(f"{float(value):.6g}")

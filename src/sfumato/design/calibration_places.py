@@ -1,0 +1,114 @@
+"""Which ε on a list of secrets: bisection, each design beginning where the one before ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from sfumato.channels.channel import check_secrets
+from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.calibration_sought import Ends, Sought, short
+from sfumato.design.objectives import Objective
+from sfumato.design.optimal import Effort, best_of
+from sfumato.design.problem import Problem, problem
+from sfumato.design.result import Design
+from sfumato.design.solvers import Trail
+from sfumato.errors import InvalidInput, NotConverged
+from sfumato.losses.loss import Loss, as_loss
+from sfumato.measures.uncertainty import prior_loss
+from sfumato.numbers import fractions, told_apart
+from sfumato.privacy.type import PrivacyType
+from sfumato.watch import TimeIsUp
+
+PRECISION = 1e-3
+"""The relative width of ε, and of losses along a curve, that is left open where nobody asks for another."""
+
+_FIRST_EXPONENT = 3.0  # The search for an upper ε begins where the smallest distance gets this exponent of e.
+_MOST_DOUBLINGS = 40
+_TIGHTEST = 1e-9  # No design is asked for a smaller relative gap; closer to the target than that stays open.
+
+
+def ends_on_list(sought: Sought) -> Ends:
+    """An ε on either side of the target, both proved."""
+    aim, watch = sought.target, sought.watch
+    if sought.objective.plain and sought.outputs is None:
+        _check_target(aim, as_prior(sought.prior), sought.loss)
+    distances = sought.space.pair_distances.floats
+    if not distances.size:
+        raise InvalidInput("calibration needs a space with more than one secret")
+    trail = Trail()
+
+    def reached(epsilon: Fraction) -> tuple[bool, Design]:
+        """Whether L(ε) ≤ target, and the design that shows it."""
+        tolerance = sought.width / 4
+        while True:
+            watch.check()
+            promise = PrivacyType(sought.space, epsilon=epsilon)
+            question = problem(sought.prior, sought.loss, promise, sought.outputs, sought.objective)
+            design = best_of(question, Effort(tolerance, watch, progress=sought.progress, trail=trail))
+            if design.loss <= aim or design.bound > aim:
+                return design.loss <= aim, design
+            tolerance = min(tolerance, design.gap) / 30
+            if tolerance < _TIGHTEST:
+                raise NotConverged(
+                    f"at epsilon = {float(epsilon):g} the optimum is too close to the target", design, design.gap
+                )
+
+    ends = _enclosed(reached, Fraction(_FIRST_EXPONENT) / Fraction(float(distances.min())), sought.width)
+    if len(ends) < 2:
+        raise NotConverged(f"no epsilon was found within {watch.limit or watch.spent:g} s: give it more time")
+    return ends
+
+
+def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
+    check_secrets("prior and loss", prior, loss)
+    least = sum((fractions(prior.weights) * fractions(loss.matrix).min(axis=0)).tolist(), Fraction(0))
+    most = Fraction(prior_loss(prior, loss))
+    if not least < aim < most:
+        target, end = told_apart(aim, least if aim <= least else most)
+        other = told_apart(most if aim <= least else least, aim)[0]
+        low, high = (end, other) if aim <= least else (other, end)
+        raise InvalidInput(
+            f"the target {target} must lie between {low}, the loss when the secret is told, and "
+            f"{high}, the loss when nothing is"
+        )
+
+
+def _enclosed(reached: Callable[[Fraction], tuple[bool, Design]], start: Fraction, precision: float) -> Ends:
+    """An ε that is enough and one that is not, with designs, as near as was asked for or as there was time for."""
+    ends: dict[bool, tuple[Fraction, Design]] = {}
+    epsilon, tried = short(start), 0
+    while True:
+        try:
+            enough, design = reached(epsilon)
+        except TimeIsUp:
+            return ends
+        ends[enough] = epsilon, design
+        tried += 1
+        if len(ends) == 2:
+            low, high = ends[False][0], ends[True][0]
+            if high - low <= precision * high:
+                return ends
+            epsilon = short((low + high) / 2)
+        elif tried > _MOST_DOUBLINGS:
+            raise InvalidInput("no epsilon of a sensible size meets this target")
+        else:
+            epsilon = epsilon / 2 if enough else 2 * epsilon
+
+
+def curve_on_list(
+    prior: Prior | None, loss: Any, promises: list[PrivacyType], objective: Objective, tolerance: float | None,
+    in_order: bool,
+) -> tuple[Callable[..., Design], list[Problem]]:  # fmt: skip
+    """The designs of a curve as a function, and what it is asked; in order each begins where the last one ended."""
+    effort = Effort(PRECISION if tolerance is None else tolerance, trail=Trail() if in_order else None)
+    questions = [problem(prior, as_loss(loss), promise, None, objective) for promise in promises]
+    return partial(_best_of, effort), questions
+
+
+def _best_of(effort: Effort, question: Problem, **more: Any) -> Design:
+    """What an executor can send to another process."""
+    return best_of(question, replace(effort, **more))
