@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import subprocess
 import sys
 from fractions import Fraction
@@ -229,6 +231,18 @@ def test_bounds_agree_with_a_reference_and_never_exceed_the_optimum(numbers: lis
     assert mechanism.proof.bound == expected <= value
     with pytest.raises(errors.InvalidChannel):
         sf.prove(geometric, privacy, claim=Claim(prior, loss, remap, value, expected + Fraction(1, 10**9), made))
+
+
+def test_a_header_is_read_once_into_values_that_stay() -> None:
+    """What JSON gave is left as it is, and no check can change what is promised or claimed."""
+    written = certificate(THREE, (0, 1), np.array([[2, 1], [2, 1], [2, 1]]), 3)
+    told = json.loads(json.dumps(written.header)) | {"sections": []}
+    before = copy.deepcopy(told)
+    header = kernel.interpret(told)
+    assert told == before and header == kernel.interpret(told)
+    for value, name in ((header, "total"), (header.promise, "alpha"), (header.metric, "unit"), (header.space, "name")):
+        with pytest.raises(AttributeError):
+            setattr(value, name, None)
 
 
 # --- alone

@@ -36,7 +36,7 @@ METRICS = sorted(ORDERS)
 
 
 def written_box(where: Box) -> kernel.WrittenBox:
-    return kernel.WrittenBox(list(where.sides), list(where.shape), where.metric)
+    return kernel.WrittenBox(where.sides, where.shape, where.metric)
 
 
 @given(

@@ -117,9 +117,8 @@ def box_of(header: kernel.CoordinatesHeader) -> Box:
     step = tuple(side / cells for side, cells in zip(about.sides, about.cells, strict=True))
     frame = None
     if about.frame is not None:
-        a, b = about.frame.degrees
-        frame = EarthFrame(**about.frame._asdict() | {"degrees": (a, b)})
-    return Box(tuple(about.sides), step, about.metric, space.unit, tuple(about.origin), frame)
+        frame = EarthFrame(**about.frame._asdict())
+    return Box(about.sides, step, about.metric, space.unit, about.origin, frame)
 
 
 def rounding_in(header: kernel.CoordinatesHeader) -> Rounding:

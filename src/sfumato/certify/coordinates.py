@@ -311,8 +311,7 @@ def _claim(header: kernel.CoordinatesHeader, sections: dict[str, bytes], box: Bo
     claims, bound = kernel.distance_claim(header), None
     if claims.bound is not None:
         dual = dual_of(claims.dual_unit, header.widths, sections)
-        parts, strides = tuple(claims.bound_parts), tuple(claims.bound_strides)
-        bound = BoxBound(claims.bound, parts, bytes(sections["splits"]), dual, strides)
+        bound = BoxBound(claims.bound, claims.bound_parts, bytes(sections["splits"]), dual, claims.bound_strides)
     return BoxClaim(*claimed_loss(header, sections, box), bound)
 
 

@@ -45,9 +45,7 @@ def decide(header: kernel.AnyHeader, sections: dict[str, bytes], digest: str, ch
     """The answer of the kernel or of its twin on what a file says, as a verdict with a proof or a violation."""
     one_of(checker, ("auto", "kernel", "twin"), "checker")
     about_points = isinstance(header, kernel.CoordinatesHeader)
-    noise = isinstance(header, kernel.CoordinatesHeader) and header.noise is not None
-    large = _is_large(header, sections) if isinstance(header, kernel.Header) else _is_large_box(header)
-    use_twin = (checker == "twin" or (checker == "auto" and large)) and twin.fits(header) and not noise
+    use_twin = _is_for_the_twin(header, sections, checker)
     try:
         if not use_twin:
             proved = kernel.check(header, sections)
@@ -80,6 +78,15 @@ def raise_refusal(verdict: Verdict) -> NoReturn:
     if not isinstance(found, Violation):
         raise InvalidChannel(verdict.reason)
     raise PrivacyViolation(verdict.reason, found.pair, found.output, found.ratio, found.bound)
+
+
+def _is_for_the_twin(header: kernel.AnyHeader, sections: dict[str, bytes], checker: Checker) -> bool:
+    """Whether the twin is asked, who knows no noise."""
+    if checker == "kernel" or not twin.fits(header):
+        return False
+    if isinstance(header, kernel.CoordinatesHeader):
+        return header.noise is None and (checker == "twin" or _is_large_box(header))
+    return checker == "twin" or _is_large(header, sections)
 
 
 def _is_large(header: kernel.Header, sections: dict[str, bytes]) -> bool:

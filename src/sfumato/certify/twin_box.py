@@ -99,8 +99,8 @@ def _padded(forms: list[list[dict[int, int]]]) -> tuple[list[Integers], list[Wor
 
 
 def _sizes(header: kernel.CoordinatesHeader) -> tuple[int, int, int]:
-    shape: list[int] = header.lattice.shape
-    first, second, third = [1] * (3 - len(shape)) + shape
+    shape = header.lattice.shape
+    first, second, third = (1,) * (3 - len(shape)) + shape
     return first, second, third
 
 
@@ -235,7 +235,7 @@ def box_loss(header: kernel.CoordinatesHeader, sections: Sections) -> Fraction:
     missing = 3 - len(axes)
     inside = [np.zeros(1, dtype=np.int64)] * missing + [np.repeat(cells, 2) for _, _, _, cells in axes]
     ends = np.array([1] * missing + [len(nodes) for _, _, nodes, _ in axes])
-    cells = np.array([1] * missing + header.box.cells)
+    cells = np.array([1] * missing + [*header.box.cells])
     if max(counts) >> 64:
         raise TooLong
     masses = np.array(counts, dtype=np.uint64)
@@ -344,7 +344,7 @@ def _nearly(value):  # type: ignore[no-untyped-def]
 def _check_bound(header: kernel.CoordinatesHeader, sections: Sections) -> Fraction:
     """Class after class of secrets: what is proved for each of them, added up."""
     box, claims = box_of(header), kernel.distance_claim(header)
-    parts, strides = tuple(claims.bound_parts), tuple(claims.bound_strides)
+    parts, strides = claims.bound_parts, claims.bound_strides
     fine = tuple(cells * part for cells, part in zip(box.shape, parts, strict=True))
     coarse = replace(box, step=tuple(s * m / n for s, m, n in zip(box.sides, strides, fine, strict=True)))
     if len(coarse) > _MOST_SECRETS:
@@ -353,7 +353,7 @@ def _check_bound(header: kernel.CoordinatesHeader, sections: Sections) -> Fracti
         found = covering(coarse, (1,) * len(fine), bytes(sections["splits"]))
     except ValueError as error:
         raise kernel.Unreadable("the splits of cubes describe no covering") from error
-    finite, given = kernel.finite_problem(header, sections, list(fine), len(found.corners))
+    finite, given = kernel.finite_problem(header, sections, fine, len(found.corners))
     total, claimed = Fraction(0), kernel.bound_of(claims)
     for secrets, dual in _classes(given, header.widths, fine, strides):
         problem, share = _class_problem(finite, given | dual, found, secrets)

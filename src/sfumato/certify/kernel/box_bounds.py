@@ -163,7 +163,7 @@ def check_box_bound(header: CoordinatesHeader, sections: Sections) -> Fraction:
 
 
 def finite_problem(
-    header: CoordinatesHeader, sections: Sections, shape: list[int], corners: int
+    header: CoordinatesHeader, sections: Sections, shape: Sequence[int], corners: int
 ) -> tuple[Header, Sections]:
     """The finite problem as a file of its own: its dual numbers, the counts of cells in equal parts, its distances."""
     box, claims, width = header.box, distance_claim(header), header.widths["prior"]
@@ -176,7 +176,8 @@ def finite_problem(
     whole = [int(step * denominator) for step in steps]
     common = math.gcd(*whole)
     unit, strides = Fraction(common, denominator), claims.bound_strides
-    metric = Metric(NORMS[box.metric], unit, "box", grid=Grid(box.metric, [s // common for s in whole], shape, strides))
+    grid = Grid(box.metric, tuple(step // common for step in whole), tuple(shape), strides)
+    metric = Metric(NORMS[box.metric], unit, "box", grid=grid)
     proposed = LossClaim(
         "loss", Fraction(0), Fraction(1), "", range(corners), "expected", (), bound_of(claims), claims.dual_unit
     )

@@ -59,10 +59,10 @@ def interpret_coordinates(header: Json) -> CoordinatesHeader:
         raise Unreadable(f"a box has a promise about {COORDINATES}, not about {named(promise['kind'])}")
     space, total, widths = interpret_beginning(header, "space of coordinates")
     where = interpret_box(box, space.unit)
-    noise, points = None, []
+    noise, points = None, list[tuple[Fraction, ...]]()
     if "noise" in header:
         noise = interpret_noise(known(header["noise"], "noise"), where)
-        grid = Lattice(2, noise.halvings, [], [n + 2 for n in noise.cells])
+        grid = Lattice(2, noise.halvings, (), tuple(n + 2 for n in noise.cells))
         outputs = range(math.prod(grid.shape))
     else:
         grid, outputs = interpret_lattice(lattice, where), header["outputs"]
@@ -76,10 +76,11 @@ def interpret_coordinates(header: Json) -> CoordinatesHeader:
         check_kind(claims, "claim", (BOX_CLAIM,))
         check_text(claims.get("loss_name", ""), "the name of the loss")
         claimed = interpret_box_claim(claims, where, grid) if noise is None else interpret_noise_claim(claims, noise)
+    rows = range(math.prod(grid.shape))  # those of the lattice
     return CoordinatesHeader(
-        range(math.prod(grid.shape)), outputs, points, total, space, where, grid, noise, promised, claimed,
+        rows, outputs, tuple(points), total, space, where, grid, noise, promised, claimed,
         header.get("provenance"), widths, interpret_end(header),
-    )  # fmt: skip  # rows are those of the lattice
+    )  # fmt: skip
 
 
 LENGTH = r"-?\d{1,100}(/\d{1,100})?"  # digits of a coordinate: sums over a lattice stay short
@@ -90,15 +91,15 @@ def interpret_box(box: Json, unit: str) -> WrittenBox:
     axes = len(box["sides"]) if isinstance(box["sides"], list) else 0
     if not 1 <= axes <= MOST_AXES:
         raise Unreadable(f"a box has 1 to {MOST_AXES} sides")
-    sides = [rational(side, LENGTH) for side in box["sides"]]
-    origin = [rational(start, LENGTH) for start in listed(box["origin"], axes, "origin")]
+    sides = tuple(rational(side, LENGTH) for side in box["sides"])
+    origin = tuple(rational(start, LENGTH) for start in listed(box["origin"], axes, "origin"))
     for cells in listed(box["cells"], axes, "number of cells"):
         counted(cells, 1, MOST_ALONG, "the number of cells along an axis")
     if min(sides) <= 0 or math.prod(box["cells"]) > MOST_POINTS:
         raise Unreadable(f"the sides of a box are positive, and it has at most {MOST_POINTS} cells")
     if box["metric"] not in NORMS:
         raise Unreadable("the box has an unknown metric")
-    found = WrittenBox(sides, box["cells"], box["metric"], origin, None)
+    found = WrittenBox(sides, tuple(box["cells"]), box["metric"], origin, None)
     if box["frame"] is None:
         return found
     if not isinstance(box["frame"], dict):
@@ -111,14 +112,14 @@ def interpret_frame(frame: Json, box: WrittenBox, unit: str) -> WrittenFrame:
     if len(box.sides) != 2 or any(box.origin) or box.metric != "euclidean":
         raise Unreadable("a box on the Earth has two sides, begins at 0 and is euclidean")
     south, west, radius, margin = (rational(frame[name], LENGTH) for name in ("south", "west", "radius", "margin"))
-    degrees = [rational(scale, LENGTH) for scale in listed(frame["degrees"], 2, "degrees")]
-    if min(*degrees, radius) <= 0 or margin < 0 or abs(west) > 360:
+    a, b = (rational(scale, LENGTH) for scale in listed(frame["degrees"], 2, "degrees"))
+    if min(a, b, radius) <= 0 or margin < 0 or abs(west) > 360:
         raise Unreadable("a frame has positive degrees and radius, no negative margin, and begins at a longitude")
     metres = [Fraction(size) for names, size in METRES.items() if re.fullmatch(names, unit)]
     if not metres or radius * metres[0] != EARTH_RADIUS:
         sphere = f"a sphere of radius {shown(radius)} {named(unit)}, which is not the Earth"
         raise Unreadable(f"the box is on {sphere}: that has a radius of {float(EARTH_RADIUS)} m, in a unit of length")
-    found = WrittenFrame(south, west, degrees, radius, margin)
+    found = WrittenFrame(south, west, (a, b), radius, margin)
     _, highest, wide = frame_extent(found, box.sides)
     if highest >= 90 or wide >= 180:
         raise Unreadable("a box on the Earth ends before the poles and spans less than half of the globe")
@@ -133,11 +134,11 @@ def interpret_lattice(lattice: Json, box: WrittenBox) -> Lattice:
     for along in listed_breaks:
         if not isinstance(along, list) or not 2 <= len(along) <= 1 + (MOST_ALONG >> halvings):
             raise Unreadable(f"a lattice has 1 to {MOST_ALONG >> halvings} cells along an axis")
-    breaks = [[rational(place, LENGTH) for place in along] for along in listed_breaks]
+    breaks = tuple(tuple(rational(place, LENGTH) for place in along) for along in listed_breaks)
     for along, side in zip(breaks, box.sides, strict=True):
         if along[0] != 0 or along[-1] != side or any(a >= b for a, b in itertools.pairwise(along)):
             raise Unreadable("the breaks of a lattice go up from 0 to the side of the box")
-    shape = [len(along) - 1 + degree for along in breaks]
+    shape = tuple(len(along) - 1 + degree for along in breaks)
     pieces = math.prod((len(along) - 1) << halvings for along in breaks)
     if math.prod(shape) > MOST_POINTS or pieces > MOST_PIECES:
         raise Unreadable(f"a lattice has at most {MOST_POINTS} points, and {MOST_PIECES} cells after halvings")
@@ -190,15 +191,15 @@ def interpret_box_claim(claims: Json, box: WrittenBox, lattice: Lattice) -> Dist
         counted(whole, 2, MOST_ALONG, "the number of secrets along an axis")
         if whole % counted(stride, 1, whole // 2, "a stride"):
             raise Unreadable("a stride does not divide the number of secrets along its axis")
-    return DistanceClaim(BOX_CLAIM, loss, name, parts, bound, claims["bound_parts"], strides, dual_unit)
+    return DistanceClaim(BOX_CLAIM, loss, name, parts, bound, tuple(claims["bound_parts"]), tuple(strides), dual_unit)
 
 
 def interpret_noise(noise: Json, box: WrittenBox) -> WrittenNoise:
     """The description of noise on a box: cells of its lattice, reach, floor."""
     axes = len(box.sides)
-    for n, cells in zip(listed(noise["cells"], axes, "number of cells"), box.cells, strict=True):
+    for n, k in zip(listed(noise["cells"], axes, "number of cells"), box.cells, strict=True):
         counted(n, 1, 1 << 31, "the number of cells of the lattice")
-        if n % cells:
+        if n % k:
             raise Unreadable("the cells of the lattice are no parts of the cells of the box")
     for r in listed(noise["reach"], axes, "reach"):
         counted(r, 0, MOST_ALONG >> MOST_HALVINGS, "the reach of noise")
@@ -208,11 +209,11 @@ def interpret_noise(noise: Json, box: WrittenBox) -> WrittenNoise:
     floor = rational(noise["floor"], r"\d{1,4000}").numerator
     if floor < 1:
         raise Unreadable("the floor of noise is positive")
-    cells, reach = noise["cells"], noise["reach"]
+    cells, reach = tuple(noise["cells"]), tuple(noise["reach"])
     outputs = math.prod(n + 2 + 2 * r for n, r in zip(cells, reach, strict=True))
     if outputs >= 1 << 62:
         raise Unreadable("there are more outputs than can be counted")
-    steps = list(map(operator.truediv, box.sides, cells))
+    steps = tuple(map(operator.truediv, box.sides, cells))
     return WrittenNoise(cells, reach, floor, noise["halvings"], steps, outputs)
 
 

@@ -6,7 +6,7 @@ import itertools
 import math
 import operator
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +23,9 @@ HATS = {  # integrals over a piece of Bernstein's polynomials times the two hat 
 ROOT = 48  # binary digits after the point of a root
 
 
-def axis_moments(breaks: list[Fraction], degree: int, cells: int, parts: int) -> tuple[list[Form], int, Any, list[int]]:
+def axis_moments(
+    breaks: Sequence[Fraction], degree: int, cells: int, parts: int
+) -> tuple[list[Form], int, Any, list[int]]:
     """Integrals of B-splines times hat functions along an axis, on pieces between breaks and borders of cells, each cut
     into parts: two forms a part, for its lower and its upper end, in units of a cell / grain, rounded up if that is too
     coarse; the grain; where the ends lie; in which cell each part lies.
@@ -116,7 +118,7 @@ def rods(header: CoordinatesHeader, axes: list[Any]) -> tuple[Callable[[tuple[Fr
     return lambda point: list(itertools.starmap(along, enumerate(point))), scale
 
 
-def moments(column: list[int], axes: Any, shape: list[int]) -> Iterator[tuple[tuple[int, ...], int, list[int]]]:
+def moments(column: list[int], axes: Any, shape: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int, list[int]]]:
     """The forms of all axes applied to an output's weights, block by block, as in ``gradients``."""
     starts: Any = [((), column)]
     if len(axes) == 3:
@@ -131,7 +133,7 @@ def moments(column: list[int], axes: Any, shape: list[int]) -> Iterator[tuple[tu
             yield first, start, table
 
 
-def spread(axes: Any, cells: list[int], counts: list[int]) -> Callable[..., tuple[Iterator[int], Iterator[int]]]:
+def spread(axes: Any, cells: Sequence[int], counts: list[int]) -> Callable[..., tuple[Iterator[int], Iterator[int]]]:
     """For a block of ``moments``: the count of the cell that each number belongs to, and its node."""
     last = [(places, len(ends), count) for (_, _, ends, places), count in zip(axes[-2:], cells[-2:], strict=True)]
     spots, inside = array("Q", [0]), array("Q", [0])

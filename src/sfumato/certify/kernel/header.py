@@ -55,7 +55,7 @@ def interpret(header: Json) -> AnyHeader:
         check_labels(header[name], name)
     space, total, widths = interpret_beginning(header, "space")
     n = len(header["secrets"])
-    events = [interpret_event(known(e, "promise about events"), n) for e in of_kind(header, "events", list)]
+    events = tuple(interpret_event(known(e, "promise about events"), n) for e in of_kind(header, "events", list))
     promise, metric = interpret_promise(known(header["promise"], "promise"), known(header["metric"], "metric"))
     if promise.kind == "events" and not events:
         raise Unreadable("the promise is about events, and none is listed")
@@ -122,7 +122,7 @@ def interpret_claims(claims: Json) -> LossClaim | VarianceClaim:
     dual_unit = rational(claims["dual_unit"]) if "bound" in claims else Fraction(1)
     limits = of_kind(claims, "ceilings", list)
     at_most(len(limits), MOST_LIMITS, "limits")
-    ceilings = [interpret_limit(known(ceiling, "ceiling")) for ceiling in limits]
+    ceilings = tuple(interpret_limit(known(ceiling, "ceiling")) for ceiling in limits)
     common_multiple(ceiling.unit.denominator for ceiling in ceilings)
     if min([loss_unit, dual_unit, *(ceiling.unit for ceiling in ceilings)]) <= 0:
         raise Unreadable("a unit of losses, limits or dual numbers is not positive")

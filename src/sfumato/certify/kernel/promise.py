@@ -1,6 +1,7 @@
 """What a promise allows: factors e^(epsilon·d) between rational bounds, and the rate that keeps it on a map."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -32,7 +33,7 @@ def cos_bound(degrees: Fraction, bits: int, up: bool) -> Fraction:
             return total
 
 
-def frame_extent(frame: WrittenFrame, sides: list[Fraction]) -> tuple[Fraction, Fraction, Fraction]:
+def frame_extent(frame: WrittenFrame, sides: Sequence[Fraction]) -> tuple[Fraction, Fraction, Fraction]:
     """The least |latitude| of the box, the largest of accepted places, and how many degrees of longitude these span."""
     (a, b), m, bottom = frame.degrees, frame.margin, frame.south
     top = bottom + sides[1] * b
@@ -40,7 +41,7 @@ def frame_extent(frame: WrittenFrame, sides: list[Fraction]) -> tuple[Fraction, 
     return lowest, max(abs(bottom - m * b), abs(top + m * b)), (sides[0] + 2 * m) * a
 
 
-def largest_stretch(frame: WrittenFrame, sides: list[Fraction]) -> Fraction:
+def largest_stretch(frame: WrittenFrame, sides: Sequence[Fraction]) -> Fraction:
     """A rational k with ‖p − q‖ ≤ k·d for all accepted places p, q, at distance d on the ground.
 
     Along a great circle the map stretches by at most u/b, or u/(a·cos φ) at its highest latitude φ, u = 180/(π·radius).
@@ -57,7 +58,7 @@ def largest_stretch(frame: WrittenFrame, sides: list[Fraction]) -> Fraction:
     return Fraction(180 / (PI[0] * frame.radius) * max(1 / b, root / (a * c * k * 2**FRAME_BITS)))
 
 
-def smallest_stretch(frame: WrittenFrame, sides: list[Fraction]) -> Fraction:
+def smallest_stretch(frame: WrittenFrame, sides: Sequence[Fraction]) -> Fraction:
     """A rational k with ‖p − q‖ ≥ k·d for all places p, q of the box, at distance d on the ground.
 
     A straight line of the map is a curve on the ground that is no shorter than the great circle. The map stretches it

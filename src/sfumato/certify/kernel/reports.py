@@ -1,6 +1,7 @@
 """Says for people what was proved, bounds rounded to their side."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from sfumato.certify.kernel.errors import apart, brief, named, shown
@@ -105,7 +106,7 @@ def report_of_box(header: CoordinatesHeader, proved: Proved) -> list[str]:
     return lines
 
 
-def ground_of(frame: WrittenFrame, sides: list[Fraction]) -> list[str]:
+def ground_of(frame: WrittenFrame, sides: Sequence[Fraction]) -> list[str]:
     """Where a box lies on the Earth, and what its map does to lengths, for people."""
     south, west, margin = (f"{float(place):.9g}" for place in (frame.south, frame.west, frame.margin))
     degrees = [f"{float(scale):.9g}" for scale in frame.degrees]

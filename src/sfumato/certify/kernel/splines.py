@@ -3,7 +3,7 @@
 import itertools
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +15,7 @@ Form = dict[int, Any]
 """A linear form of the lattice along an axis: its coefficients, those that are not zero, by lattice point."""
 
 
-def cell_forms(breaks: list[Fraction], degree: int, j: int) -> tuple[list[Form], list[Form]]:
+def cell_forms(breaks: Sequence[Fraction], degree: int, j: int) -> tuple[list[Form], list[Form]]:
     """What rounding makes of the lattice on cell j of an axis, in Bernstein's basis: values, and slopes of one degree
     more than they have. The cells beyond the ends are as wide as their neighbours.
     """
@@ -45,7 +45,7 @@ def on_part(forms: list[Form], start: Fraction, stop: Fraction) -> list[Form]:
     return result
 
 
-def axis_forms(breaks: list[Fraction], degree: int, halvings: int) -> list[tuple[int, Form, Form]]:
+def axis_forms(breaks: Sequence[Fraction], degree: int, halvings: int) -> list[tuple[int, Form, Form]]:
     """(cell, value, slope) for all coefficients along an axis, in integers: the two forms of a coefficient have one
     denominator, which is left out, since values and gradients are compared with one another alone.
     """
@@ -87,7 +87,7 @@ def turned(forms: list[Form], values: list[int], count: int) -> list[int]:
     return list(itertools.chain.from_iterable(zip(*(combined(form, blocks) for form in forms), strict=True)))
 
 
-def gradients(column: list[int], axes: list[list[tuple[int, Form, Form]]], shape: list[int]) -> Iterator[Any]:
+def gradients(column: list[int], axes: list[list[tuple[int, Form, Form]]], shape: Sequence[int]) -> Iterator[Any]:
     """Bernstein's coefficients of one output: [values, slopes along the first axis, …], block by block, each a table
     over the last two axes at most. With it come the number of the coefficient along the first of three axes, and where
     the block begins in the table of all coefficients along the others.

@@ -27,9 +27,9 @@ class Grid(NamedTuple):
     """Secrets of a finite problem below a box: steps along the axes, in units, how many there are, and classes."""
 
     norm: str
-    steps: Sequence[int]
-    shape: Sequence[int]
-    strides: Sequence[int]
+    steps: tuple[int, ...]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
 
 
 class Metric(NamedTuple):
@@ -86,7 +86,7 @@ class LossClaim(NamedTuple):
     loss_name: str
     actions: Sequence[Any]
     criterion: Literal["expected", "worst secret", "worst prior"]
-    ceilings: Sequence[WrittenLimit]
+    ceilings: tuple[WrittenLimit, ...]
     bound: Fraction | None
     dual_unit: Fraction
 
@@ -110,8 +110,8 @@ class DistanceClaim(NamedTuple):
     loss_name: str
     parts: int
     bound: Fraction | None = None
-    bound_parts: Sequence[int] = ()
-    bound_strides: Sequence[int] = ()
+    bound_parts: tuple[int, ...] = ()
+    bound_strides: tuple[int, ...] = ()
     dual_unit: Fraction = Fraction(1)
 
 
@@ -120,7 +120,7 @@ class WrittenFrame(NamedTuple):
 
     south: Fraction
     west: Fraction
-    degrees: Sequence[Fraction]
+    degrees: tuple[Fraction, Fraction]
     radius: Fraction
     margin: Fraction
 
@@ -128,10 +128,10 @@ class WrittenFrame(NamedTuple):
 class WrittenBox(NamedTuple):
     """Sides from an origin, a number of cells along each, a norm, and the frame of a box that lies on the Earth."""
 
-    sides: list[Fraction]
-    cells: list[int]
+    sides: tuple[Fraction, ...]
+    cells: tuple[int, ...]
     metric: str
-    origin: Sequence[Fraction] = ()
+    origin: tuple[Fraction, ...] = ()
     frame: WrittenFrame | None = None
 
 
@@ -140,18 +140,18 @@ class Lattice(NamedTuple):
 
     degree: int
     halvings: int
-    breaks: list[list[Fraction]]
-    shape: list[int]
+    breaks: tuple[tuple[Fraction, ...], ...]
+    shape: tuple[int, ...]
 
 
 class WrittenNoise(NamedTuple):
     """Noise that is the same everywhere on a lattice of equal steps, and how many outputs there are with its reach."""
 
-    cells: list[int]
-    reach: list[int]
+    cells: tuple[int, ...]
+    reach: tuple[int, ...]
     floor: int
     halvings: int
-    steps: list[Fraction]
+    steps: tuple[Fraction, ...]
     outputs: int
 
 
@@ -164,11 +164,11 @@ class Header(NamedTuple):
     space: WrittenSpace
     metric: Metric
     promise: Promise
-    events: Sequence[Event]
+    events: tuple[Event, ...]
     claims: LossClaim | VarianceClaim | None
     provenance: Any
     widths: dict[str, int]
-    sections: Sequence[SectionShape] = ()
+    sections: tuple[SectionShape, ...] = ()
 
 
 class CoordinatesHeader(NamedTuple):
@@ -176,7 +176,7 @@ class CoordinatesHeader(NamedTuple):
 
     secrets: Sequence[Any]
     outputs: Sequence[Any]
-    points: Sequence[tuple[Fraction, ...]]
+    points: tuple[tuple[Fraction, ...], ...]
     total: int
     space: WrittenSpace
     box: WrittenBox
@@ -186,7 +186,7 @@ class CoordinatesHeader(NamedTuple):
     claims: DistanceClaim | None
     provenance: Any
     widths: dict[str, int]
-    sections: Sequence[SectionShape] = ()
+    sections: tuple[SectionShape, ...] = ()
 
 
 AnyHeader = Header | CoordinatesHeader
