@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +12,6 @@ import typer
 
 from sfumato.certify import load, save
 from sfumato.certify.file import MECHANISM
-from sfumato.certify.noise import BoxNoise
 from sfumato.cli.designs import plain, read_question
 from sfumato.cli.options import (
     Alpha,
@@ -117,45 +119,45 @@ def compare_known(
     aim = _aim(objective, workload)
     if aim.criterion == "shares" and loss is not None:
         raise InvalidInput(f"--loss {loss}: shares are estimated from all answers, and no single one has a loss")
+    door, limit = _DOORS["places"], time_limit
+    asked: dict[str, Any] = {"space": space}
     if Path(space).suffix == ".toml":
         question = _of_spec(Path(space), said)
         if objective is None:
             aim = question.objective
-        if not question.family.listed:
-            if aim.criterion == "shares":
-                raise NotSupported(
-                    f"{space}: shares on a box of coordinates, whose secrets are all points",
-                    ["space kind = 'grid', whose secrets are the centres of cells", "a list of answers or places"],
-                )
-            _compare_on_box(question, figure, bool(optimal), time_limit, as_json)
-            return
-        privacy, home, chosen, belief = question.privacy, question.space, question.loss_on_outputs, question.prior
+        door, limit = _DOORS[question.family.name], question.time_limit if time_limit is None else time_limit
+        door.check(space, aim, figure)
+        asked |= door.asked(question)
+        privacy, chosen, belief = question.privacy, question.loss_on_outputs, question.prior
         assert privacy is not None
+        if question.note:
+            typer.echo(f"sfumato: {question.note}", err=True)
+        meant = [f"loss: {stake(question)}"]
     else:
         privacy = privacy_from_texts(space, epsilon, alpha)
-        home = privacy.space
-        chosen = default(home) if loss is None else loss_from_text(loss, home)
-        belief = prior_from_text(prior or "uniform", home)
-    with line() as say:
-        if aim.criterion == "shares":
-            comparison = known_mechanisms(belief, None, privacy, objective=aim, optimal=optimal, progress=say)
-        else:
-            comparison = known_mechanisms(belief, chosen, privacy, optimal=optimal, progress=say)
+        chosen = default(privacy.space) if loss is None else loss_from_text(loss, privacy.space)
+        belief, meant = prior_from_text(prior or "uniform", privacy.space), []
+    stakes = None if aim.criterion == "shares" else chosen
+    terms = partial(known_mechanisms, belief, stakes, privacy, objective=aim, optimal=optimal)
+    comparison = door.compared(terms, limit)
     if figure is not None:
         write(comparison_figure(comparison), figure, overwrite=overwrite)
-    _tell(comparison, {"space": space, **promise_record(privacy)}, figure, as_json)
+    _tell(comparison, asked | promise_record(privacy), door, meant, figure, as_json)
 
 
-def _tell(comparison: Comparison, asked: dict[str, Any], figure: Path | None, as_json: bool) -> None:
+def _tell(
+    comparison: Comparison, asked: dict[str, Any], door: _Door, meant: list[str], figure: Path | None, as_json: bool
+) -> None:
     """A comparison as a table, or as a record a row."""
-    named = {"workload": comparison.stake.name} if comparison.by == "respondents" else {}
     names = [name for name in comparison.left_out if name != OPTIMAL]
-    others = [f"not for this promise: {', '.join(names)}"] if names else []
+    best = [f"no row {OPTIMAL}: {comparison.left_out[OPTIMAL]}"] if OPTIMAL in comparison.left_out else []
+    why = [f"left out: {name}: {comparison.left_out[name]}" for name in names] if door.reasons else []
+    below = [*meant, *why] if door.reasons else [f"not for this promise: {', '.join(names)}"] if names else []
+    named = {"workload": comparison.stake.name} if comparison.by == "respondents" else {}
     drawn = [] if figure is None else [f"Drawn: {in_one_line(figure)}"]
-    records = (asked | named | record for record in comparison.records())
-    answers(records, [str(comparison), *others, *drawn], as_json)
-    if as_json and OPTIMAL in comparison.left_out:
-        typer.echo(f"sfumato: no row optimal: {comparison.left_out[OPTIMAL]}", err=True)
+    answers((asked | named | record for record in comparison.records()), [str(comparison), *below, *drawn], as_json)
+    for words in (*why, *best) if as_json else ():
+        typer.echo(f"sfumato: {words}", err=True)
 
 
 def _aim(objective: str | None, workload: str | None) -> Objective:
@@ -184,26 +186,64 @@ def _of_spec(spec: Path, beside: dict[str, Any] | None = None) -> Question:
     return question
 
 
-def _compare_on_box(
-    question: Question, figure: Path | None, optimal: bool, time_limit: float | None, as_json: bool
-) -> None:
-    """The comparison for coordinates."""
+def _at_once(terms: Callable[..., Comparison], _: float | None) -> Comparison:
+    """A comparison of tables, each of which takes a moment."""
+    with line() as say:
+        return terms(progress=say)
+
+
+def _until_asked(terms: Callable[..., Comparison], limit: float | None) -> Comparison:
+    """A comparison on a box, which ends with what there is."""
+    with until_asked() as ending, line() as say:
+        ending.watch = Watch(limit)
+        return terms(time_limit=ending.watch, progress=ending.progress(say))
+
+
+def _check_box(space: str, aim: Objective, figure: Path | None) -> None:
+    if aim.criterion == "shares":
+        raise NotSupported(
+            f"{space}: shares on a box of coordinates, whose secrets are all points",
+            ["space kind = 'grid', whose secrets are the centres of cells", "a list of answers or places"],
+        )
     if figure is not None:
         raise NotSupported("a figure of a comparison on a box", ["the table, or --json"])
-    privacy = question.privacy
-    assert privacy is not None
-    with until_asked() as ending, line() as say:
-        ending.watch = Watch(question.time_limit if time_limit is None else time_limit)
-        comparison = known_mechanisms(
-            question.prior, question.loss, privacy, optimal=optimal, time_limit=ending.watch,
-            progress=ending.progress(say),
-        )  # fmt: skip
-    if question.note:
-        typer.echo(f"sfumato: {question.note}", err=True)
-    asked = {"space": question.space.name, **promise_record(privacy)}
-    answers((asked | record for record in comparison.records()), [f"{comparison}", f"loss: {stake(question)}"], as_json)
-    for name, why in comparison.left_out.items():
-        typer.echo(f"{'sfumato: ' if as_json else ''}left out: {name}: {why}", err=as_json)
+
+
+@dataclass(frozen=True, eq=False)
+class _Door:
+    """What these commands do and say for a family of questions; by default for lists of secrets.
+
+    Parameters
+    ----------
+    check
+        Refuses what comparisons of this family have not.
+    asked
+        What records say of the space instead of what was typed.
+    compared
+        Runs a comparison.
+    reasons
+        Whether it is said why others are left out, and what the loss means; their names say it for a list.
+    noise, optimal, after
+        What is said of one known mechanism: before the loss of noise, since what is moved into a box comes nearer,
+        which a claim about noise does not count; for what it is the best; and whose loss is told.
+    """
+
+    check: Callable[[str, Objective, Path | None], None] = lambda space, aim, figure: None
+    asked: Callable[[Question], dict[str, Any]] = lambda question: {}
+    compared: Callable[[Callable[..., Comparison], float | None], Comparison] = _at_once
+    reasons: bool = False
+    noise: str = ""
+    optimal: str = "; optimal for: {}"
+    after: str = ", of who takes the best action for each output"
+
+
+_DOORS = {
+    "places": _Door(),
+    "shares": _Door(),
+    "points": _Door(
+        _check_box, lambda question: {"space": question.space.name}, _until_asked, True, "at most ", "", "",
+    ),
+}  # fmt: skip
 
 
 def known(
@@ -239,22 +279,21 @@ def known(
             say(f"making {key}")
         stakes = None if question.family.stakes(question) is None else question.loss_on_outputs
         made: Any = known_mechanism(key, question.privacy, prior=question.prior, loss=stakes, remap=remap)
-    if not question.family.listed and question.note:
+    if question.note:
         typer.echo(f"sfumato: {question.note}", err=True)
     digest = save(made, target, overwrite=overwrite)
     lost = made.proof.loss
     record = {
         "mechanism": key, "remapped": remap, "promise": promise_record(made.privacy), "unit": question.space.unit,
-        "about": "coordinates" if not question.family.listed else "secrets",
+        "about": question.family.about,
         "outputs": None if made.outputs is None else len(made.outputs), "loss": None if lost is None else float(lost),
         "file": str(target), "sha256": digest,
     }  # fmt: skip
-    best_for = "" if not question.family.listed else f"; optimal for: {MECHANISMS[key].optimal}"
-    # what is moved into the box comes nearer, which a claim about noise does not count
-    most = "at most " if isinstance(made, BoxNoise) else ""
-    after = "" if not question.family.listed or remap else ", of who takes the best action for each output"
+    door = _DOORS[question.family.name]
+    most = door.noise if MECHANISMS[key].points == "noise" and not remap else ""
+    after = "" if remap else door.after
     lines = [
-        f"known    {key}{', remapped' if remap else ''}{best_for}",
+        f"known    {key}{', remapped' if remap else ''}{door.optimal.format(MECHANISMS[key].optimal)}",
         f"promise  {promised(made.privacy)}",
         *([] if lost is None else [f"loss     {most}{amount(lost, question)}{after}{meaning(question)}"]),
         saved(target, digest),
