@@ -129,3 +129,12 @@ def test_one_rule_book_says_which_columns_tell_places() -> None:
     assert ask == {"telling", "others", "geometry"}
     patterns = [path.stem for path in SOURCES if re.search(r"\[0-9a-f\]\{14\}|GeometryCollection\"", path.read_text())]
     assert patterns == ["telling"]
+
+
+def test_rows_of_files_come_in_by_one_reader_a_format() -> None:
+    """Who reads a table otherwise takes other cells for the same rows; a library of shapes reads its own formats."""
+    other = r"csv\.(?:reader|DictReader|Sniffer)\(|pyarrow\.csv|pa\.csv|read_csv\(|scan_csv\(.*\.csv"
+    assert [path.stem for path in SOURCES if re.search(other, path.read_text())] == []
+    for word, readers in {"def _scan_csv": ["lines_csv"], "def _scan_json": ["lines_json"],
+                          "iter_batches(": ["reading", "streams"], "pa.ipc.open_": ["reading"]}.items():  # fmt: skip
+        assert [path.stem for path in SOURCES if word in path.read_text()] == readers, word

@@ -22,7 +22,7 @@ from scipy.stats import chisquare
 
 import sfumato as sf
 from sfumato.errors import BudgetExceeded, InvalidFile, InvalidInput, NotSupported, SfumatoError
-from sfumato.release import streams, streams_text
+from sfumato.release import reading, streams
 from sfumato.release.batches import Progress
 from sfumato.release.keys import release_key
 from sfumato.release.places import Place, Position
@@ -49,7 +49,7 @@ def example(rows: int = ROWS) -> Any:
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks and groups that are full several times in a small file."""
-    monkeypatch.setattr(streams_text, "_BLOCK", 5000)
+    monkeypatch.setattr(reading, "_BLOCK", 5000)
     monkeypatch.setattr(streams, "_LARGEST_GROUP", 500)
 
 
@@ -500,7 +500,7 @@ def test_headers_that_are_none(tmp_path: Path) -> None:
 
 
 def test_a_record_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams_text, "_LONGEST_RECORD", 20_000)
+    monkeypatch.setattr(reading, "_LONGEST_RECORD", 20_000)
     source = tmp_path / "in.csv"
     source.write_text('id,home\n1,a\n2,"' + "a\n" * 100_000)
     with pytest.raises(BadRow, match=r"row 2: longer than .* does a quote never end"):

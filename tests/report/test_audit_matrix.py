@@ -140,7 +140,7 @@ def test_rows_are_divided_by_their_sums_only_within_the_tolerance(tmp_path: Path
         ("1/0,1\n", "'1/0' is no number"),
         ("", "is empty"),
         ("a,b\nc,d\n", "'d' is no number"),
-        ('"a,1\n', "unexpected end of data"),
+        ('"a,1\n', "line 1: a quoted cell does not end"),
     ],
 )
 def test_what_is_no_channel_is_refused_with_a_hint(text: str, words: str, tmp_path: Path) -> None:

@@ -268,7 +268,7 @@ def test_what_is_wrong_in_a_file_is_named_with_its_line(folder: Path) -> None:
         "lat,lon\n1,2\n3,\n": "line 3: 'lon' is empty",
         "lat,lon\n": "needs a header",
         "x,y\n1,2\n": "has no column 'latitude': say latitude = … (it has x, y)",
-        'lat,lon\n1,"2\n': "unexpected end of data",
+        'lat,lon\n1,"2\n': "line 2: a quoted cell does not end",
     }
     for content, words in cases.items():
         (folder / "bad.csv").write_text(content)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -36,6 +35,7 @@ from sfumato.privacy import PrivacyType
 from sfumato.release.estimation_intervals import level_of
 from sfumato.release.estimation_plan import PlanCurve, SurveyPlan, inflation_words, plan_curve, survey_plan
 from sfumato.release.estimation_words import aligned, percent, short_label
+from sfumato.release.lines_csv import csv_delimiter, csv_rows
 from sfumato.report.figure import drawable, write
 from sfumato.report.shares import respondents_figure
 from sfumato.specs.families import best_for
@@ -150,7 +150,8 @@ def _guess(text: str, proved: Mechanism) -> Prior:
     if Path(text).suffix.lower() not in (".csv", ".tsv", ".txt"):
         return prior_from_text(text, proved.privacy.space)
     file = Path(text)
-    rows = [row for row in csv.reader(read_text(file, _LARGEST_GUESS).splitlines()) if row]
+    data = read_text(file, _LARGEST_GUESS).encode()
+    rows = [row for _, row in csv_rows(data, csv_delimiter(data)) if any(cell.strip() for cell in row)]
     if any(len(row) != 2 for row in rows):
         raise InvalidInput(f"{file}: a guess has two columns, an answer and its count or share")
     if rows and not _is_number(rows[0][1]):

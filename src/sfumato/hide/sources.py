@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 
 from sfumato.arguments import file_path
 from sfumato.errors import InvalidInput, keyword, shown
-from sfumato.hide.reading import BATCH, file_batches
 from sfumato.hide.wish import Wish
 from sfumato.numbers import Floats
 from sfumato.release.crs import System, agreed_system, system_of
@@ -32,9 +31,9 @@ from sfumato.release.geopandas import holds_shapes, pandas_layout, wkb_of_series
 from sfumato.release.layouts import geometry_columns, geometry_name, schema_layout
 from sfumato.release.lines import CellValues
 from sfumato.release.places import Geometry, Place, Position, in_system
+from sfumato.release.reading import BATCH, file_batches, file_decimal
 from sfumato.release.reference import Reference, coordinate_reference
 from sfumato.release.rows import TypedValues, Values
-from sfumato.release.streams_text import file_decimal
 from sfumato.spaces.foreign import ACROSS, LATITUDES, LONGITUDES, UP, named_column
 from sfumato.specs.complaints import nearest
 

@@ -7,17 +7,13 @@ then they are counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from os import PathLike
 from os.path import exists, isfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sfumato.arguments import file_path, items, one_of, quoted, text
@@ -25,9 +21,7 @@ from sfumato.errors import InvalidInput, NotSupported, few, keyword, shown
 from sfumato.numbers import Floats
 from sfumato.release.decimals import check_decimal
 from sfumato.release.estimation_counts import WeightedCounts, counts_of_sums, row_sums, weights_of
-from sfumato.release.lines import Bytes, CellValues, Scanned
-from sfumato.release.lines_csv import csv_header, scan_csv
-from sfumato.release.lines_json import check_utf8, scan_json
+from sfumato.release.reading import file_cells, file_decimal, named
 from sfumato.release.rows import (
     MISSING,
     NOT_A_NUMBER,
@@ -41,23 +35,11 @@ from sfumato.release.rows import (
     no_number,
 )
 from sfumato.release.streams import format_of_file
-from sfumato.release.streams_text import (
-    arrow_file,
-    complaints_of_reading,
-    delimiter_of,
-    file_blocks,
-    file_decimal,
-    named,
-    reading,
-    scanned_parts,
-)
 from sfumato.spaces.finite import label_tuple
 
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
 """The formats of released files that have columns of answers."""
 
-_BATCH = 1 << 20  # rows at once
-_RECORDS = 1 << 18  # records of a block of text at once
 _MOST_CELLS = 4_000_000  # of the tables of all groups together: their counts and sums take 100 MB
 
 
@@ -155,7 +137,7 @@ def released_counts(
     if mark is None:
         mark = "." if kind != "csv" or weights is None else named(path, file_decimal, path, [weights], delimiter)
     work = _Tally(finders, by, weights is not None, on_unknown == "drop", mark)
-    for batch in _READERS[kind](path, list(dict.fromkeys(wanted)), delimiter):
+    for batch in file_cells(path, kind, wanted, delimiter):
         named(path, work.add, [batch[name] for name in wanted])
     if not work.rows:
         raise InvalidInput(f"{path} has no rows")
@@ -245,87 +227,3 @@ class _Tally:
         if not found:
             raise InvalidInput("no row is left that has an answer and a group: nothing can be estimated")
         return found
-
-
-# ----------------------------------------------------------------- readers
-
-Batch = dict[str, Values]
-
-
-def _check_columns(source: Path, there: Sequence[str], wanted: Sequence[str]) -> None:
-    for name in wanted:
-        if list(there).count(name) != 1:
-            what = "no column" if name not in there else "more than one column"
-            raise InvalidInput(f"{source} has {what} {shown(name)}; its columns are {few(list(there))}")
-
-
-def _parquet(source: Path, wanted: list[str], _delimiter: str | None) -> Iterator[Batch]:
-    with complaints_of_reading(source, "Parquet"):
-        file = pq.ParquetFile(source)
-        schema = file.schema_arrow
-    with file:
-        _check_columns(source, schema.names, wanted)
-    texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
-    # texts that a file keeps as a dictionary stay one: no text of ten million is built
-    with complaints_of_reading(source, "Parquet"):
-        file = pq.ParquetFile(source, read_dictionary=texts)
-    with file:
-        for batch in reading(source, "Parquet", file.iter_batches(batch_size=_BATCH, columns=wanted)):
-            yield {name: TypedValues(batch.column(name)) for name in wanted}
-
-
-def _arrow(source: Path, wanted: list[str], _delimiter: str | None) -> Iterator[Batch]:
-    with arrow_file(source) as file:
-        _check_columns(source, file.schema.names, wanted)
-        for batch in file.batches:
-            for first in range(0, len(batch), _BATCH):
-                part = batch.slice(first, _BATCH)
-                yield {name: TypedValues(part.column(name)) for name in wanted}
-
-
-def _csv(source: Path, wanted: list[str], delimiter: str | None) -> Iterator[Batch]:
-    header: Any = None
-
-    def opened(block: bytes, final: bool) -> int | None:
-        nonlocal header
-        header = named(source, csv_header, block, delimiter_of(source, delimiter), final=final)
-        if header is None:
-            return None
-        _check_columns(source, header.names, wanted)
-        wanted.sort(key=header.names.index)  # as cells are found
-        return int(header.end)
-
-    def scan(data: Bytes, final: bool, rows: int) -> Scanned:
-        places = np.array([header.names.index(name) for name in wanted], dtype=np.int64)
-        return scan_csv(data, ord(header.delimiter), len(header.names), places, _RECORDS, final=final, first_row=rows)
-
-    yield from _text(source, wanted, opened, scan, typed=False)
-
-
-def _jsonl(source: Path, wanted: list[str], _delimiter: str | None) -> Iterator[Batch]:
-    def scan(data: Bytes, final: bool, rows: int) -> Scanned:
-        done = scan_json(data, wanted, _RECORDS, final=final, first_row=rows)
-        check_utf8(data[: done.used], rows)
-        absent = (done.starts < 0).all(axis=1)
-        if len(done.first) and not rows and absent.any():
-            raise InvalidInput(f"{source} has no key {shown(wanted[int(np.argmax(absent))])} in its first rows")
-        return done
-
-    yield from _text(source, wanted, lambda _block, _final: 0, scan, typed=True)
-
-
-def _text(
-    source: Path, wanted: list[str], opened: Callable[[bytes, bool], int | None],
-    scan: Callable[[Bytes, bool, int], Scanned], *, typed: bool,
-) -> Iterator[Batch]:  # fmt: skip
-    """The cells of a file of text, part after part; what is wrong with them is told with the file."""
-    blocks = reading(source, "text", file_blocks(source))
-    for part, done in scanned_parts(blocks, opened, partial(named, source, scan)):
-        if len(done.first):
-            cells = zip(wanted, done.starts, done.ends, strict=True)
-            yield {name: CellValues(part, starts, ends, typed) for name, starts, ends in cells}
-
-
-_READERS: dict[str, Callable[[Path, list[str], str | None], Iterator[Batch]]] = {
-    "csv": _csv, "jsonl": _jsonl, "parquet": _parquet, "arrow": _arrow,
-}  # fmt: skip

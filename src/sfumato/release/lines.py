@@ -84,9 +84,10 @@ class CellValues:
     def strings(self) -> Any:
         """The cells as texts of Arrow, without quotes; those of JSON as they are written."""
         content, offsets, escaped = self._content(not self.typed)
-        if escaped.any():  # what has a quote inside is no number and no point
-            return pa.array([str(self.value(row)) for row in range(len(self))])
-        return _binary(content, offsets).view(pa.string())
+        cells = _binary(content, offsets)
+        if escaped.any():
+            cells = pc.if_else(pa.array(escaped), pc.replace_substring(cells, '""', '"'), cells)
+        return cells.view(pa.string())
 
     def numbers(self) -> NDArray[np.float64]:
         """The cells as floats, NaN where something is missing or no number."""

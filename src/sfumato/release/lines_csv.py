@@ -8,23 +8,23 @@ in a file with a single column they are empty cells.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 from numba import njit
 
 from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import BatchRelease
 from sfumato.release.geometry import refuse_coordinates
-from sfumato.release.lines import Bytes, Edit, Places, Records, Scanned, unquoted
+from sfumato.release.lines import Bytes, CellValues, Edit, Places, Records, Scanned, unquoted
 from sfumato.release.rows import BadRow, label_spelling
 from sfumato.release.tables import order_after
 
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_HEADER = 2**20
+_CELLS_AT_ONCE = 1 << 18
 _NO_ASCII = "this is no CSV file in UTF-8 or another encoding that contains ASCII"
 _MARK = b"\xef\xbb\xbf"  # which some programs put before text in UTF-8
 
@@ -85,15 +85,11 @@ class CsvRecords(Records):
         stay = [name for name in self.names if name not in gone]
         if self.work.lookout is None or not stay:
             return {}
-        found = pyarrow.csv.read_csv(
-            pa.BufferReader(data[: scanned.used]),
-            read_options=pyarrow.csv.ReadOptions(column_names=self.names, block_size=max(scanned.used, 1)),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                check_utf8=False, include_columns=stay, column_types=dict.fromkeys(stay, pa.string()),
-            ),
-        )  # fmt: skip
-        return dict(zip(found.column_names, found.columns, strict=True))
+        text, places = data[: scanned.used], np.array([self.names.index(name) for name in stay], dtype=np.int64)
+        rows = len(scanned.first)
+        found = scan_csv(text, ord(self.delimiter), len(self.names), places, rows, final=True, first_row=0)
+        cells = zip(stay, found.starts, found.ends, strict=True)
+        return {name: CellValues(text, starts, ends, False).strings() for name, starts, ends in cells}
 
     def replaced(self, scanned: Scanned, numbers: list[Places]) -> list[Edit]:
         """New cells in the place of the first ones that hold the secret; the others of these go."""
@@ -201,6 +197,56 @@ def scan_csv(
         raise BadRow(message, first_row + count + 1)
     first, last, after = (part[:count] for part in places)
     return Scanned(used, first, last, after, cells[0, :, :count], cells[1, :, :count])
+
+
+def csv_delimiter(data: bytes, given: str | None = None) -> str:
+    """What stands between the cells of a small table: what its first line that is not empty has most of."""
+    start = data.removeprefix(_MARK).lstrip(b"\r\n")
+    header = csv_header(start, given, final=True) if start else None
+    return "," if header is None else header.delimiter
+
+
+def csv_rows(data: bytes, delimiter: str, most: int | None = None, *, final: bool = True) -> Iterator[CsvRow]:
+    r"""The records of a small table one by one, the first ones of its bytes; they may have different numbers of cells.
+
+    Of a block that is not ``final`` the last record may be cut off, and is left out.
+
+    Examples
+    --------
+    >>> [tuple(row) for row in csv_rows(b'a,"b, c"\n\n1\n', ",")]
+    [(1, ['a', 'b, c']), (3, ['1'])]
+    """
+    block = np.frombuffer(data, dtype=np.uint8)[len(_MARK) if data.startswith(_MARK) else 0 :]
+    ends, at, fields, given = np.flatnonzero(block == _NEWLINE), 0, 1, 0
+    while at < len(block) and (most is None or given < most):
+        size = max(1, _CELLS_AT_ONCE // fields)
+        size = size if most is None else min(most - given, size)
+        places, cells = np.empty((3, size), dtype=np.int64), np.empty((2, fields, size), dtype=np.int64)
+        rest = block[at:]
+        count, used, wrong, found = _scan_csv(rest, ord(delimiter), fields, np.arange(fields), final, places, cells)
+        spans = zip(cells[0, :, :count], cells[1, :, :count], strict=True)
+        try:
+            texts = [CellValues(rest, starts, stops, False).strings().to_pylist() for starts, stops in spans]
+        except UnicodeDecodeError:
+            data.decode()  # which says where in all of it
+            raise
+        lines = (np.searchsorted(ends, at + places[1, :count]) + 1).tolist()
+        yield from (CsvRow(line, list(row)) for line, row in zip(lines, zip(*texts, strict=True), strict=True))
+        at, given = at + used, given + count
+        if wrong == BAD_COUNT:
+            fields = found
+        elif wrong:
+            line = np.searchsorted(ends, at) + 1
+            raise InvalidInput(f"line {line}: {_SCAN_ERRORS[wrong]}")
+        elif count < size:
+            return
+
+
+class CsvRow(NamedTuple):
+    """The cells of a record, and the line on which it ends."""
+
+    line: int
+    cells: list[str]
 
 
 @njit(cache=True, nogil=True)

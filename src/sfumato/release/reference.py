@@ -12,18 +12,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from sfumato.arguments import file_path
 from sfumato.errors import InvalidInput, few
 from sfumato.release.crs import WGS84, System, agreed_system, system_of
 from sfumato.release.geo_files import DRIVERS, layer_of
 from sfumato.release.geo_json import collection_system, feature_columns, feature_lines, is_feature
 from sfumato.release.layouts import geometry_columns, geometry_name, schema_layout
-from sfumato.release.lines_csv import csv_header
 from sfumato.release.places import Geometry, Place, Position, in_system
+from sfumato.release.reading import complaints_of_reading, csv_names, file_schema, first_block
 from sfumato.release.streams import format_of_file
-from sfumato.release.streams_text import arrow_file, complaints_of_reading, delimiter_of, first_block
 from sfumato.spaces.foreign import ACROSS, LATITUDES, LONGITUDES, UP, named_column
 from sfumato.spaces.libraries import pyogrio_library
 
@@ -94,24 +91,16 @@ def coordinate_reference(source: str | PathLike[str], *, crs: Any = None, layer:
     if kind in DRIVERS:
         return _of_ogr(file, kind, layer, given)
     if kind == "csv":
-        with complaints_of_reading(file, "text"):
-            header = csv_header(first_block(file), delimiter_of(file), final=True)
-        return _by_names(file, kind, [] if header is None else header.names, given)
+        return _by_names(file, kind, csv_names(file), given)
     if kind in ("jsonl", "geojson"):
         return _of_json(file, kind, given)
-    with complaints_of_reading(file, kind.capitalize()):
-        schema = pq.read_schema(file) if kind == "parquet" else _arrow_schema(file)
+    schema = file_schema(file, kind)
     known = geometry_columns(schema)
     if not known:
         return _by_names(file, kind, schema.names, given)
     column = Geometry(geometry_name(schema.names, Geometry(), known[:1]), crs=given)
     system = agreed_system(schema_layout(schema, column).system, given, str(file))
     return _reference(file, kind, schema.names, system, Geometry(known[0], crs=system), known)
-
-
-def _arrow_schema(file: Path) -> Any:
-    with arrow_file(file) as found:
-        return found.schema
 
 
 def _reference(

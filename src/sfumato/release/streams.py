@@ -29,17 +29,9 @@ from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress
 from sfumato.release.decimals import check_decimal
 from sfumato.release.geo_files import DRIVERS, into_part, release_ogr
 from sfumato.release.geometry import refuse_geometry_types
+from sfumato.release.reading import arrow_file, complaints_of_reading, compression_of, named, reading
 from sfumato.release.staying import GrownDictionaries, compacted, unordered, unordered_schema
-from sfumato.release.streams_text import (
-    TEXTS,
-    arrow_file,
-    complaints_of_reading,
-    compression_of,
-    named,
-    reading,
-    release_text,
-    sink_of,
-)
+from sfumato.release.streams_text import TEXTS, release_text, sink_of
 from sfumato.release.tables import order_after, release_batch, released_schema, staying_names
 from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
 

@@ -1,21 +1,19 @@
-"""Files of text, block after block: CSV, JSON lines, GeoJSON; and how reading of any file is complained about."""
+"""Releases of files of text, block after block: CSV, JSON lines, GeoJSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.ipc
 
-from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, keyword, worded
+from sfumato.errors import InvalidInput, NotSupported, keyword, worded
 from sfumato.release.batches import BatchRelease
 from sfumato.release.crs import WGS84
-from sfumato.release.decimals import decimal_in
 from sfumato.release.geo_json import FeatureRecords, FeatureSink, collection_system, feature_lines
 from sfumato.release.geometry import refuse_coordinate_keys, refuse_geometry_text, refuse_told, watched
 from sfumato.release.layouts import PointLayout
@@ -24,103 +22,16 @@ from sfumato.release.lines_csv import CsvRecords
 from sfumato.release.lines_json import JsonRecords
 from sfumato.release.lines_without import without_keys
 from sfumato.release.places import Geometry, Position
+from sfumato.release.reading import delimiter_of, file_blocks, file_decimal, named, reading, scanned_parts
 from sfumato.release.rows import BadRow
 from sfumato.release.terms import Terms
 
 TEXTS = ("csv", "jsonl", "geojson")
 """The formats that are text, and may be compressed as a whole."""
 
-_COMPRESSIONS: dict[str, Any] = {
-    ".gz": "gzip",
-    ".bz2": "bz2",
-    ".zst": "zstd",
-    ".lz4": "lz4",
-}  # of text; the others compress inside
-_BLOCK = 1 << 22  # bytes of text read at once
-_LONGEST_RECORD = 1 << 26  # bytes
-_LARGEST_BATCH = 1 << 20  # rows; a larger one is not written as one
-
-
-def compression_of(path: Path) -> Any:
-    """How a file is compressed as a whole, None if it is not."""
-    return _COMPRESSIONS.get(path.suffix.lower())
-
-
-@contextmanager
-def complaints_of_reading(source: Path, kind: str) -> Iterator[None]:
-    """What goes wrong in reading is told with the file."""
-    try:
-        yield
-    except SfumatoError:
-        raise
-    except (OSError, ValueError, TypeError, KeyError, MemoryError, NotImplementedError) as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InvalidFile(f"{source} cannot be read as {kind}: {reason}") from error
-
-
-def reading(source: Path, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """The same batches; what goes wrong in reading is told apart from what goes wrong in writing."""
-    while True:
-        with complaints_of_reading(source, kind):
-            batch = next(batches, None)
-        if batch is None:
-            return
-        yield batch
-
-
-def named(source: Path, work: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-    """What a call returns; what it complains about is told with the file."""
-    try:
-        return work(*arguments, **keywords)
-    except InvalidInput as error:
-        raise InvalidInput(f"{source}: {error}") from None
-
-
-def delimiter_of(source: Path, given: str | None = None) -> str | None:
-    """What stands between the cells of a CSV file, as far as somebody or its ending says it."""
-    return "\t" if ".tsv" in source.suffixes and given is None else given
-
-
-class ArrowFile(NamedTuple):
-    """The schema of an Arrow file and its batches; ``whole`` where it is no stream, ``alone`` where that has one batch
-    of a usual size.
-    """
-
-    schema: Any
-    batches: Iterator[Any]
-    whole: bool
-    alone: bool
-
-
-@contextmanager
-def arrow_file(source: Path) -> Iterator[ArrowFile]:
-    """An Arrow file or stream, read through a map of the memory."""
-    with complaints_of_reading(source, "Arrow"):
-        mapped = pa.memory_map(str(source)) if source.stat().st_size else pa.BufferReader(b"")
-        whole = mapped.read(6) == b"ARROW1"
-        mapped.seek(0)
-        reader: Any = pa.ipc.open_file(mapped) if whole else pa.ipc.open_stream(mapped)
-        batches = (reader.get_batch(k) for k in range(reader.num_record_batches)) if whole else iter(reader)
-        alone = whole and reader.num_record_batches == 1 and len(reader.get_batch(0)) <= _LARGEST_BATCH
-    with mapped:
-        yield ArrowFile(reader.schema, _sound(source, batches), whole, alone)
-
-
-def _sound(source: Path, batches: Iterator[Any]) -> Iterator[Any]:
-    for batch in reading(source, "Arrow", batches):
-        with complaints_of_reading(source, "Arrow"):
-            batch.validate(full=True)  # what a damaged file says of its own layout is not believed
-        yield batch
-
-
-def file_decimal(source: Path, columns: Sequence[str], delimiter: str | None = None) -> str:
-    """What stands before the decimals in columns of a CSV file, by its first rows."""
-    block, final = next(file_blocks(source))
-    return decimal_in(block, delimiter_of(source, delimiter), columns, final=final)
-
 
 def _decimal(source: Path, work: BatchRelease, delimiter: str | None, given: str | None) -> str:
-    """The same for the coordinates of a release; labels are spelled in one way."""
+    """What stands before the decimals of the coordinates of a release; labels are spelled in one way."""
     column = work.terms.column
     numbers = work.secrets.about_points or isinstance(column, Position)
     if not numbers or isinstance(column, Geometry):
@@ -214,50 +125,6 @@ def _features(source: Path, members: list[dict[str, Any]]) -> Iterator[tuple[byt
         yield from feature_lines(file_blocks(source), members)
     except InvalidInput as error:
         raise InvalidInput(f"{source}: {error}") from None
-
-
-def scanned_parts(
-    blocks: Iterable[tuple[bytes, bool]],
-    opened: Callable[[bytes, bool], int | None],
-    scan: Callable[[Bytes, bool, int], Scanned],
-) -> Iterator[tuple[Bytes, Scanned]]:
-    """The records of a text in the order of its blocks, each time from their first byte on.
-
-    ``opened`` says how many bytes a header has, None if it does not end here; ``scan`` finds whole records, and is told
-    how many came before.
-    """
-    rest, begun, rows = b"", False, 0
-    for block, final in blocks:
-        rest = rest + block if rest else block
-        if not begun:
-            start = opened(rest, final)
-            if start is None:
-                continue
-            rest, begun = rest[start:], True
-        data = np.frombuffer(rest, dtype=np.uint8)
-        while len(data) and (scanned := scan(data, final, rows)).used:
-            yield data, scanned
-            data, rows = data[scanned.used :], rows + len(scanned.first)
-        rest = rest[len(rest) - len(data) :]
-        if len(rest) > _LONGEST_RECORD:
-            raise BadRow(f"longer than {_LONGEST_RECORD >> 20} MiB: does a quote never end?", rows + 1)
-
-
-def first_block(source: Path) -> bytes:
-    """The beginning of a file."""
-    return next(file_blocks(source))[0]
-
-
-def file_blocks(source: Path) -> Iterator[tuple[bytes, bool]]:
-    """Each block of a file, and whether it is the last one."""
-    compression = compression_of(source)
-    with pa.OSFile(str(source), "rb") as file:
-        stream = pa.CompressedInputStream(file, compression) if compression else file
-        before = stream.read(_BLOCK)
-        while block := stream.read(_BLOCK):
-            yield before, False
-            before = block
-        yield before, True
 
 
 def _released_part(part: Bytes, scanned: Scanned, records: Records) -> Bytes:

@@ -7,7 +7,6 @@ refused with a word on what it looks like.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -28,6 +27,7 @@ from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported,
 from sfumato.files import read_bytes, read_text
 from sfumato.labels import text_of
 from sfumato.numbers import Array, exact, floats, is_exact, nearest_float, object_array, told_apart
+from sfumato.release.lines_csv import csv_rows
 from sfumato.report.audit_digits import are_doubles, array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Margins
 from sfumato.spaces.finite import FiniteSpace
@@ -246,8 +246,8 @@ def _cells(text: str, what: str) -> list[list[str]]:
         grid = [line.split() for line in lines]
     else:
         try:
-            grid = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator, strict=True))
-        except csv.Error as error:
+            grid = [row for _, row in csv_rows("\n".join(lines).encode("utf-8", "replace"), separator)]
+        except InvalidInput as error:
             raise InvalidInput(f"{what}: {error}") from error
     grid = [[cell.strip() for cell in row] for row in grid]
     if separator != ",":  # then a comma is a decimal point

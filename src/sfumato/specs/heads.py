@@ -8,15 +8,13 @@ from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
-import pyarrow as pa
-from pyarrow import parquet
-
 from sfumato.arguments import quoted
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.files import refuse_endless
 from sfumato.numbers import as_written
+from sfumato.release.reading import delimiter_of, file_batches, file_blocks
 from sfumato.specs.complaints import nearest
-from sfumato.specs.tables import Columns, columns_from_lines
+from sfumato.specs.tables import Columns, columns_from_bytes
 
 _ROWS = 1_000
 _TEXTS = (".csv", ".tsv", ".txt")
@@ -36,12 +34,12 @@ def first_rows(path: str | PathLike[str]) -> Columns:
     try:
         if ending in _PARQUET:
             return _parquet_rows(file)
-        with file.open(encoding="utf-8-sig", newline="") as text:
-            return columns_from_lines(text, file, _ROWS)
+        block, final = next(file_blocks(file))
+        return columns_from_bytes(block, file, _ROWS, delimiter=delimiter_of(file), final=final)
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{quoted(file)} is not text in UTF-8 (byte {error.start})") from error
-    except (OSError, pa.ArrowInvalid) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    except OSError as error:
+        reason = error.strerror or str(error).splitlines()[0]
         raise InvalidInput(f"{quoted(file)} cannot be read: {reason}") from error
 
 
@@ -54,13 +52,12 @@ def like(file: Path) -> str:
 
 
 def _parquet_rows(file: Path) -> Columns:
-    with parquet.ParquetFile(file) as opened:
-        batch = next(opened.iter_batches(batch_size=_ROWS), None)
-        if batch is None or not batch.num_rows:
-            raise InvalidInput(f"{quoted(file)} has no rows")
-        columns = [column.to_pylist() for column in batch.columns]
-        rows = [["" if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
-        return Columns(file, tuple(batch.schema.names), rows, list(range(1, len(rows) + 1)))
+    batch = next(file_batches(file, "parquet", None), None)
+    if batch is None or not batch.num_rows:
+        raise InvalidInput(f"{quoted(file)} has no rows")
+    columns = [column.to_pylist() for column in batch.slice(0, _ROWS).columns]
+    rows = [["" if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
+    return Columns(file, tuple(batch.schema.names), rows, list(range(1, len(rows) + 1)))
 
 
 def candidates(table: Columns, usual: Sequence[str]) -> list[str]:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from io import StringIO
-from itertools import chain
 from math import inf, isfinite
 from os import PathLike
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from sfumato.errors import InvalidInput
 from sfumato.files import read_text
 from sfumato.labels import text_of
 from sfumato.numbers import as_written
+from sfumato.release.lines_csv import csv_delimiter, csv_rows
 from sfumato.spaces.foreign import named_column
 from sfumato.specs.complaints import nearest
 
-_SEPARATORS = (",", ";", "\t")
 _LARGEST_FILE = 2**30  # bytes
 _MOST_EXACT = 100_000  # entries of a table that are read as fractions, a second or so; more are read as doubles
 _INFINITE = ("inf", "infinity", "∞")
@@ -41,7 +38,7 @@ class Columns:
 
 
 def read_columns(path: str | PathLike[str]) -> Columns:
-    """Read a CSV file with a header; columns are apart by a comma, a semicolon or a tab, whichever the header has.
+    """Read a CSV file with a header; columns are apart by a comma, a semicolon, a tab or |, whichever the header has.
 
     Empty lines are passed over; a row of another length than the header is refused.
     """
@@ -57,26 +54,25 @@ def columns_from_text(text: str, name: str | PathLike[str] = "the table") -> Col
     >>> columns_from_text("x;y\n1;2").header
     ('x', 'y')
     """
-    return columns_from_lines(StringIO(text, newline=""), name)
+    return columns_from_bytes(text.encode("utf-8", "replace"), name)
 
 
-def columns_from_lines(text: TextIO, name: str | PathLike[str], most: int | None = None) -> Columns:
-    """The same for a text that is read line by line, as far as so many rows below the header."""
+def columns_from_bytes(
+    data: bytes, name: str | PathLike[str], most: int | None = None, *, delimiter: str | None = None, final: bool = True
+) -> Columns:
+    """The same for the bytes of a text, as far as so many rows below the header; ``final`` where they are all of it."""
     file = Path(name)
-    first = text.readline()
-    separator = max(_SEPARATORS, key=first.count)
-    reader = csv.reader(chain([first], text), delimiter=separator, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append([cell.strip() for cell in row])
-                lines.append(reader.line_num)
-            if most is not None and len(rows) > most:
-                break
-    except csv.Error as error:
-        raise InvalidInput(f"{file}, line {reader.line_num}: {error}") from error
+        separator = csv_delimiter(data, delimiter)
+        for line, row in csv_rows(data, separator, None if most is None else most + 1, final=final):
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                rows.append(cells)
+                lines.append(line)
+    except InvalidInput as error:
+        raise InvalidInput(f"{file}, {error}") from error
     if len(rows) < 2:
         raise InvalidInput(f"{file} needs a header with the names of its columns and at least one row below it")
     header = tuple(rows[0])

@@ -1,0 +1,93 @@
+"""Rows in: the same rows from every format, however they are asked for, and one reader of CSV for all rooms."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.errors import InvalidInput
+from sfumato.release.lines_csv import csv_delimiter, csv_rows
+from sfumato.release.reading import csv_names, file_batches, file_cells, file_schema
+from sfumato.specs.tables import columns_from_text, read_columns
+
+ROWS = [{"id": str(k), "note": text} for k, text in enumerate(['a "b"', "two\nlines", "x,y", "", " z "])]
+
+
+def written(folder: Path, kind: str) -> Path:
+    place = folder / f"rows.{kind}"
+    if kind == "csv":
+        cells = (
+            "{id},{note}".format(**{n: f'"{v.replace(chr(34), chr(34) * 2)}"' for n, v in row.items()}) for row in ROWS
+        )
+        place.write_text("\n".join(["id,note", *cells, ""]))
+    elif kind == "jsonl":
+        place.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    elif kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), place)
+    else:
+        with pa.OSFile(str(place), "wb") as sink, pa.ipc.new_file(sink, pa.Table.from_pylist(ROWS).schema) as writer:
+            writer.write_table(pa.Table.from_pylist(ROWS))
+    return place
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "arrow"])
+def test_rows_are_the_same_in_batches_and_in_cells(kind: str, tmp_path: Path) -> None:
+    file = written(tmp_path, kind)
+    assert [row for batch in file_batches(file, kind, None) for row in batch.to_pylist()] == ROWS
+    notes = [batch.column("note").to_pylist() for batch in file_batches(file, kind, ["note"])]
+    assert notes == [[row["note"] for row in ROWS]]
+    cells = [part["note"].value(k) for part in file_cells(file, kind, ["note", "id"]) for k in range(len(part["note"]))]
+    assert cells == notes[0]
+    with pytest.raises(InvalidInput, match=r"no (column|key) 'nothing'"):
+        list(file_cells(file, kind, ["nothing"]))
+    assert (csv_names(file) if kind == "csv" else list(ROWS[0])) == ["id", "note"]
+    if kind in ("parquet", "arrow"):
+        assert file_schema(file, kind).names == ["id", "note"]
+
+
+def test_a_table_of_a_spec_has_the_cells_of_a_release_without_spaces_around_them(tmp_path: Path) -> None:
+    table = read_columns(written(tmp_path, "csv"))
+    assert table.rows == [[text.strip() for text in row.values()] for row in ROWS] and table.lines == [2, 4, 5, 6, 7]
+
+
+def test_another_encoding_that_contains_ascii_is_looked_at_as_far_as_it_is_text(tmp_path: Path) -> None:
+    """A release copies its bytes, so that who looks at it before reads it too."""
+    (tmp_path / "latin.csv").write_bytes("x,name\n1,Orléans\n2,Paris\n".encode("latin-1"))
+    (batch,) = file_batches(tmp_path / "latin.csv", "csv", None)
+    assert batch.to_pylist() == [{"x": "1", "name": "Orl\ufffdans"}, {"x": "2", "name": "Paris"}]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_rows_of_small_tables_may_differ_in_length(mark: str) -> None:
+    text = f'\ufeffa{mark}"b{mark}"\r\n\r\n1\n   \n"two\nlines"{mark}2{mark}3'
+    assert csv_delimiter(text.encode()) == mark
+    rows = [tuple(row) for row in csv_rows(text.encode(), mark)]
+    assert rows == [(1, ["a", f"b{mark}"]), (3, ["1"]), (4, ["   "]), (6, ["two\nlines", "2", "3"])]
+    assert [row.line for row in csv_rows(b"a\nb\nc", ",", 2)] == [1, 2]
+    assert [row.cells for row in csv_rows(b"a,b\nc,d\ne,", ",", final=False)] == [["a", "b"], ["c", "d"]]
+
+
+WRONG: dict[str, str] = {
+    'a,b\n"c"d,e\n': "line 2: something follows the closing quote",
+    'a,b\n1,"c\n': "line 2: a quoted cell does not end",
+    "a,b\r1,2\r": "there is a carriage return without a newline",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_readers_disagree_about_is_refused_by_everybody(text: str, tmp_path: Path) -> None:
+    (tmp_path / "wrong.csv").write_bytes(text.encode())
+    with pytest.raises(InvalidInput, match=WRONG[text]):
+        columns_from_text(text)
+    with pytest.raises(InvalidInput, match=WRONG[text].removeprefix("line 2: ")):
+        list(file_batches(tmp_path / "wrong.csv", "csv", None))
+
+
+def test_wide_and_long_tables_come_whole() -> None:
+    wide = ",".join(map(str, range(5000)))
+    assert [len(row.cells) for row in csv_rows(f"{wide}\n{wide}\n".encode(), ",")] == [5000, 5000]
+    assert len(columns_from_text("x,y\n" + "1,2\n" * 200_000)) == 200_000
