@@ -62,7 +62,7 @@ def test_a_long_design_on_a_box_is_stopped_with_what_it_has(opened: Open, served
     expect(page.locator("#doing-words")).to_contain_text("gap")
     page.click("#stop")
     settled(page)
-    expect(page.locator("#numbers")).to_contain_text("No mechanism loses less than")
+    expect(page.locator("#numbers")).to_contain_text("No mechanism has less than")
     expect(page.locator("#density figure")).to_have_count(3)
     assert "km" in page.locator("#numbers dd").first.inner_text()
 

@@ -453,3 +453,21 @@ def test_a_narrow_screen(opened: Open) -> None:
     page.click("summary:has-text('The question')")
     expect(page.locator("#space-kind")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
+
+
+def test_shares_of_a_survey_are_asked_for_and_what_they_lack_says_so(opened: Open, served: Any) -> None:
+    page = opened(link(served, {"spec": LINE}))
+    expect(page.locator("#numbers")).to_contain_text("Expected loss")
+    page.locator("#question").evaluate("(details) => { details.open = true; }")
+    page.select_option("#loss-kind", "shares")
+    expect(page.locator("#numbers")).to_contain_text("Variance of all estimates, times N")
+    page.click("#tab-known")
+    expect(page.locator("#not-here")).to_be_visible()
+    page.click("#tab-curve")
+    expect(page.locator("#not-here")).to_be_hidden()
+    expect(page.locator("#view-curve")).to_contain_text("variance, times N", timeout=60_000)
+    page.reload()
+    expect(page.locator("#loss-kind")).to_have_value("shares")
+    expect(page.locator("#numbers")).to_contain_text("Variance of all estimates, times N")
+    page.select_option("#loss-kind", "distance")
+    expect(page.locator("#numbers")).to_contain_text("Expected loss")

@@ -3,10 +3,11 @@ from __future__ import annotations
 from fractions import Fraction
 from math import log
 
+import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.errors import InvalidInput
+from sfumato.errors import InvalidInput, NotSupported
 
 SPACE = sf.line(2)
 UNIFORM, GUESS = sf.Prior.uniform(SPACE), sf.losses.bin(SPACE)
@@ -83,3 +84,35 @@ def test_a_curve_needs_a_point() -> None:
         sf.curve(UNIFORM, GUESS, SPACE, [])
     with pytest.raises(InvalidInput, match="tolerance"):
         sf.curve(UNIFORM, GUESS, SPACE, [1], tolerance=0)
+
+
+def test_shares_need_as_much_privacy_less_as_they_have_respondents_less() -> None:
+    """For two answers the best mechanism is known: the variance of a share p is p(1 − p) + e^ε/(e^ε − 1)²."""
+    two, wanted = sf.discrete(2), sf.objectives.shares()
+    found = sf.calibrate(sf.Prior.uniform(two), None, two, target=2, objective=wanted)
+    assert found.low < found.high <= found.low * (1 + 2e-3)
+    for epsilon, enough in ((found.low, False), (found.high, True)):
+        rate = np.exp(float(epsilon))
+        assert (2 * (1 / 4 + rate / (rate - 1) ** 2) <= 2) is enough
+    assert found.design.loss <= 2
+
+
+def test_shares_along_a_curve_take_less_variance_with_less_privacy() -> None:
+    three, wanted = sf.discrete(3), sf.objectives.shares("cumulative")
+    points = sf.curve(sf.Prior.uniform(three), None, three, ["0.5", 1, 2], objective=wanted)
+    losses = [design.loss for design in points.designs]
+    assert losses == sorted(losses, reverse=True)
+    assert points.designs[1].loss == sf.design(
+        sf.Prior.uniform(three), None, sf.PrivacyType(three, epsilon=1), objective=wanted, tolerance=1e-3
+    ).loss  # fmt: skip
+
+
+def test_what_shares_do_not_have_is_refused() -> None:
+    two, wanted = sf.discrete(2), sf.objectives.shares()
+    uniform = sf.Prior.uniform(two)
+    with pytest.raises(NotSupported, match="adversary"):
+        sf.calibrate(uniform, None, two, target=2, objective=wanted, goal="keep")
+    with pytest.raises(NotSupported, match="a loss beside"):
+        sf.calibrate(uniform, sf.losses.bin(two), two, target=2, objective=wanted)
+    with pytest.raises(InvalidInput, match=r"must lie above 1/2, the variance when all tell the truth"):
+        sf.calibrate(uniform, None, two, target="0.4", objective=wanted)

@@ -18,7 +18,7 @@ from fastapi.testclient import TestClient
 
 import sfumato as sf
 from sfumato.certify.bundle import kernel_file
-from sfumato.specs.families import as_question
+from sfumato.specs.families import as_question, best_for
 from sfumato.specs.spec import spec_from_text
 from sfumato.studio import tasks
 from sfumato.studio.api import KeptDesigns
@@ -351,3 +351,16 @@ def test_an_audit_says_how_much_more_is_lost(studio: Studio) -> None:
     found = studio.ask("audit", spec=LINE, matrix=BOTH_WORSE)
     assert found["verdict"]["outcome"] == "fails" and found["epsilon"] > found["rate"]
     assert found["excess"] == pytest.approx(found["loss"] / found["optimum"] - 1) and found["excess"] > 0.05
+
+
+def test_shares_of_a_survey_are_designed_and_what_they_lack_is_refused(studio: Studio) -> None:
+    spec = {"space": {"kind": "discrete", "n": 3}, "privacy": {"epsilon": "1"}, "objective": "shares"}
+    found = studio.ask("design", spec=spec)
+    assert found["lost"].startswith("Variance") and found["loss_name"] == "variance" and found["blind"] is None
+    asked = as_question(spec_from_text("objective = 'shares'\n[space]\nkind = 'discrete'\nn = 3\n[privacy]\nepsilon = 1"))
+    assert found["loss"] == pytest.approx(float(best_for(asked).loss), rel=1e-3)
+    assert "curve" in found["tasks"] and "compare" not in found["tasks"]
+    curve = studio.ask("curve", spec=spec, epsilons=["0.5", "1", "2"])
+    losses = [point["loss"] for point in curve["points"]]
+    assert losses == sorted(losses, reverse=True)
+    assert "for shares of a population" in studio.refusal("compare", spec=spec)

@@ -98,8 +98,8 @@ def calibrate(
     """Find the smallest ε that reaches a loss, or (--keep) the largest that keeps an adversary's expected loss."""
     place = None if output is None else place_for(output, MECHANISM, overwrite=overwrite)
     with line(f"reading {spec}"):
-        question = plain(read_question(spec, time_limit=time_limit), spec, "calibrate")
-        aim = of_option("--target", as_target, target, question.loss, question.space)
+        question = with_curve(read_question(spec, time_limit=time_limit), spec, "calibrate")
+        aim = of_option("--target", as_target, target, question.family.stakes(question), question.space)
     result, interrupted = _epsilon_for(question, aim, keep, precision)
     if result is None:
         typer.echo("sfumato: stopped before ε was found", err=True)
@@ -130,8 +130,8 @@ def _epsilon_for(
         ending.watch = Watch(question.time_limit) if keeps else None
         try:
             result = epsilon_for(
-                question.prior, question.loss_on_outputs, question.space, target=aim, goal="keep" if keep else "reach",
-                outputs=question.outputs if keeps else None, precision=precision,
+                question.prior, searched_loss(question), question.space, target=aim, goal="keep" if keep else "reach",
+                objective=question.objective, outputs=question.outputs if keeps else None, precision=precision,
                 time_limit=ending.watch or question.time_limit,
                 progress=ending.progress(say, "looking for ε  ", KeyboardInterrupt if keeps else _Stopped),
             )  # fmt: skip
@@ -161,12 +161,24 @@ def listed_secrets(question: Question, spec: Path, command: str) -> Question:
 
 
 def plain(question: Question, spec: Path, command: str) -> Question:
-    """The setup, if it asks for an expected loss under a promise about ratios, as these commands do."""
+    """The question, if it asks for an expected loss under a promise about ratios, as these commands do."""
     if question.under:
         raise NotSupported(f"{spec}: delta with `sfumato {command}`", ["epsilon or alpha without delta"])
     if not question.objective.plain:
         raise NotSupported(f"{spec}: [objective] with `sfumato {command}`", ["the expected loss, without limits"])
     return question
+
+
+def with_curve(question: Question, spec: Path, command: str) -> Question:
+    """The question, if what it has least falls with ε, without limits: an expected loss, or a variance."""
+    return (
+        question if not question.under and question.family.stakes(question) is None else plain(question, spec, command)
+    )
+
+
+def searched_loss(question: Question) -> Any:
+    """The loss that a search over several ε is given."""
+    return None if question.family.stakes(question) is None else question.loss_on_outputs
 
 
 _ENDINGS = {
@@ -210,11 +222,12 @@ def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Questi
         ]
     else:
         answer = [
-            f"epsilon  {high}{unit} is enough for a loss of {wanted}",
+            f"epsilon  {high}{unit} is enough for a {question.family.lost} of {wanted}",
             f"         {low}{unit} is too small for any mechanism"
             if result.low
             else "         no smaller ε was proved to be too small",
         ]
     best = result.design
-    design = f"design   loss {amount(best.loss, question, at_most)}, bound {amount(best.bound, question, at_least)}"
-    return [*answer, f"loss     {stake(question)}", *question.family.calibrated(best, design)]
+    lost, bound = amount(best.loss, question, at_most), amount(best.bound, question, at_least)
+    design = f"design   {question.family.lost} {lost}, bound {bound}"
+    return [*answer, f"{question.family.lost:<8} {stake(question)}", *question.family.calibrated(best, design)]

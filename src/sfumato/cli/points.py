@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.designs import TimeLimit, Tolerance, design_record, plain, read_question
+from sfumato.cli.designs import TimeLimit, Tolerance, design_record, read_question, searched_loss, with_curve
 from sfumato.cli.options import AsJson, Overwrite, SpecFile, answers, rate_from_text, table_kind, write_csv
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve
@@ -40,7 +40,7 @@ def curve(
     if place is not None:
         place_for(place, table_kind(_HEADS) if place.suffix.lower() == ".csv" else DRAWN, overwrite=overwrite)
     with line(f"reading {spec}"):
-        question = plain(read_question(spec, tolerance=tolerance, time_limit=time_limit), spec, "curve")
+        question = with_curve(read_question(spec, tolerance=tolerance, time_limit=time_limit), spec, "curve")
     points, note = _points_of(question, values)
     if note:
         typer.echo(f"sfumato: {note}", err=True)
@@ -49,7 +49,9 @@ def curve(
     each = zip(points.epsilons, points.designs, strict=True)
     records = ({"epsilon": float(value), **design_record(best, question)} for value, best in each)
     wrote = [] if place is None else [f"Wrote {in_one_line(place)}"]
-    answers(records, [*_listed(points, question.space.unit), f"loss: {stake(question)}", *wrote], as_json)
+    answers(
+        records, [*_listed(points, question.space.unit), f"{question.family.lost}: {stake(question)}", *wrote], as_json
+    )
 
 
 def _points_of(question: Question, epsilons: list[Fraction]) -> tuple[Curve, str]:
@@ -63,7 +65,8 @@ def _points_of(question: Question, epsilons: list[Fraction]) -> tuple[Curve, str
             before = f"ε {number} of {len(epsilons)}  "
             parts.append(
                 least_losses(
-                    question.prior, question.loss_on_outputs, question.space, [epsilon], tolerance=question.tolerance,
+                    question.prior, searched_loss(question), question.space, [epsilon], tolerance=question.tolerance,
+                    objective=question.objective,
                     time_limit=watch.share(1 / (len(epsilons) + 1 - number)), progress=ending.progress(say, before),
                 )
             )  # fmt: skip

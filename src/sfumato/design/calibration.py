@@ -87,7 +87,7 @@ class Curve:
 
 def calibrate(
     prior: Prior | None,
-    loss: Loss | CoordinateLoss,
+    loss: Loss | CoordinateLoss | None,
     space: FiniteSpace | Box,
     *,
     target: Number,
@@ -106,7 +106,7 @@ def calibrate(
         Where the secrets are: a list of them, or all points of a box (:func:`sfumato.spaces.box.box`).
     target
         The expected loss; a distance may have a unit of its own, such as ``"300 m"``. On a box on the Earth it is
-        one on the ground.
+        one on the ground. For shares, which have no loss, the variance of all estimates times the number of answers.
     goal
         ``"reach"``: the smallest ε at which some mechanism has at most this loss. ``"keep"``: the largest ε at which
         no mechanism of the type lets an adversary with this prior and loss get below it.
@@ -143,7 +143,7 @@ def calibrate(
     (True, True)
     """
     space, wanted = getattr(space, "space", space), as_objective(objective)
-    family = family_of(space)
+    family = family_of(space, wanted)
     loss, goal = family.stake(loss, space), _goal(goal)
     given = family.precision if precision is None else precision
     width = 1.0 if given == 1 and family.one_sided else relative_width(given)
@@ -158,7 +158,7 @@ def calibrate(
     return Calibration(low, high, high, met) if goal == "reach" else Calibration(low, high, low, missed)
 
 
-def as_target(target: Any, loss: Loss | CoordinateLoss, space: FiniteSpace | Box) -> Fraction:
+def as_target(target: Any, loss: Loss | CoordinateLoss | None, space: FiniteSpace | Box) -> Fraction:
     """A target as people write it: a number, or a length with its unit where the loss is a distance.
 
     Examples
@@ -168,7 +168,7 @@ def as_target(target: Any, loss: Loss | CoordinateLoss, space: FiniteSpace | Box
     >>> as_target("300 m", distance(line(3, unit="km")), line(3, unit="km"))
     Fraction(3, 10)
     """
-    if loss.name == "distance":
+    if loss is not None and loss.name == "distance":
         return in_unit(target, space.unit, "the target")
     return as_written(target, "the target")
 
@@ -193,7 +193,7 @@ def relative_width(precision: float) -> float:
 
 def curve(
     prior: Prior | None,
-    loss: Loss | CoordinateLoss,
+    loss: Loss | CoordinateLoss | None,
     space: FiniteSpace | Box,
     epsilons: Iterable[Number],
     *,
@@ -233,7 +233,7 @@ def curve(
         raise InvalidInput("a curve needs at least one epsilon")
     watch, wanted = watch_of(time_limit), as_objective(objective)
     promises = [PrivacyType(space, epsilon=e) for e in values]
-    best, questions = family_of(space).curve(prior, loss, promises, wanted, tolerance, executor is None)
+    best, questions = family_of(space, wanted).curve(prior, loss, promises, wanted, tolerance, executor is None)
     if executor is not None:
         if progress is not None:
             raise NotSupported("progress of designs in other processes", ["progress without an executor"])

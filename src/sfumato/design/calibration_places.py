@@ -33,22 +33,29 @@ _TIGHTEST = 1e-9  # No design is asked for a smaller relative gap; closer to the
 
 def ends_on_list(sought: Sought) -> Ends:
     """An ε on either side of the target, both proved."""
-    aim, watch = sought.target, sought.watch
     if sought.objective.plain and sought.outputs is None:
-        _check_target(aim, as_prior(sought.prior), sought.loss)
-    distances = sought.space.pair_distances.floats
+        _check_target(sought.target, as_prior(sought.prior), sought.loss)
+    trail = Trail()
+
+    def designed(promise: PrivacyType, tolerance: float) -> Design:
+        question = problem(sought.prior, sought.loss, promise, sought.outputs, sought.objective)
+        return best_of(question, Effort(tolerance, sought.watch, progress=sought.progress, trail=trail))
+
+    return ends_by(designed, sought)
+
+
+def ends_by(designed: Callable[[PrivacyType, float], Design], sought: Sought) -> Ends:
+    """The same by designs for a promise to a gap, whatever it is that they have least."""
+    aim, watch, distances = sought.target, sought.watch, sought.space.pair_distances.floats
     if not distances.size:
         raise InvalidInput("calibration needs a space with more than one secret")
-    trail = Trail()
 
     def reached(epsilon: Fraction) -> tuple[bool, Design]:
         """Whether L(ε) ≤ target, and the design that shows it."""
         tolerance = sought.width / 4
         while True:
             watch.check()
-            promise = PrivacyType(sought.space, epsilon=epsilon)
-            question = problem(sought.prior, sought.loss, promise, sought.outputs, sought.objective)
-            design = best_of(question, Effort(tolerance, watch, progress=sought.progress, trail=trail))
+            design = designed(PrivacyType(sought.space, epsilon=epsilon), tolerance)
             if design.loss <= aim or design.bound > aim:
                 return design.loss <= aim, design
             tolerance = min(tolerance, design.gap) / 30

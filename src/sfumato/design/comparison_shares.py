@@ -6,14 +6,14 @@ times as large as another's, so many times as many respondents. From some mechan
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import inf, isinf
 from typing import Any
 
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.comparison_candidates import MOST_SECONDS, Candidates, compared, measured_row
+from sfumato.design.comparison_candidates import ComparisonTerms, compared, measured_row
 from sfumato.design.comparison_rows import Compared, Comparison, sorted_rows
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
@@ -21,18 +21,10 @@ from sfumato.errors import InvalidInput, NotSupported
 from sfumato.measures.shares import Workload, share_variance, workload
 from sfumato.numbers import floats, is_exact
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.watch import Watch
 
 
 def compare_for_shares(
-    prior: Prior | None,
-    privacy: PrivacyType,
-    objective: Objective,
-    *,
-    mechanisms: Candidates = None,
-    optimal: bool | None = None,
-    time_limit: float | Watch | None = None,
-    progress: Callable[[str], Any] | None = None,
+    prior: Prior | None, loss: None, privacy: PrivacyType, objective: Objective, terms: ComparisonTerms
 ) -> Comparison:
     """Known mechanisms by the errors of estimated shares; :func:`~sfumato.design.comparison.compare_known` calls it.
 
@@ -40,6 +32,8 @@ def compare_for_shares(
     ``variance``, N times the least total variance of unbiased estimates (infinite where what is asked for cannot be
     ``recovered``); and ``times``, how many times as many respondents it needs as the best one that keeps the promise.
     """
+    if loss is not None:
+        raise NotSupported("a loss beside an objective about shares", ["compare_known(prior, None, privacy, …)"])
     privacy = as_type(privacy)
     if objective.priors:
         raise NotSupported("a comparison for the worst of several distributions", ["one guess: objectives.shares(…)"])
@@ -56,22 +50,15 @@ def compare_for_shares(
     def row(name: str, made: Any) -> Compared:
         return measured_row(name, made, privacy, guess.exact and is_exact(asked.matrix), "variance", measures)
 
-    limit = MOST_SECONDS if time_limit is None else time_limit
-    rows, left_out = compared(
-        row,
-        lambda: design(guess, None, privacy, objective=objective, time_limit=limit),
-        mechanisms,
-        privacy,
-        optimal,
-        progress,
-    )
+    best = partial(design, guess, None, privacy, objective=objective)
+    rows, left_out = compared(row, best, privacy, terms)
     least = min([row.value for row in rows if row.proved.outcome == "holds"], default=inf)
     rows = [replace(row, measured={**row.measured, "times": _times(row.value, least)}) for row in rows]
-    clear = {"clear": _in_the_clear(guess, asked)}
+    clear = {"clear": variance_in_the_clear(guess, asked)}
     return Comparison("respondents", guess, asked, privacy, sorted_rows(rows), left_out, clear)
 
 
-def _in_the_clear(prior: Prior, asked: Workload) -> float:
+def variance_in_the_clear(prior: Prior, asked: Workload) -> float:
     """N times the variance of shares that are counted: Σ p_x |a_x|² − |Ap|²."""
     wanted, weights = floats(asked.matrix), prior.float_weights
     return float((wanted**2).sum(axis=0) @ weights - ((wanted @ weights) ** 2).sum())

@@ -16,13 +16,13 @@ from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior
 from sfumato.design.boxes.calibration import PRECISION as BOX_PRECISION
 from sfumato.design.boxes.calibration import curve_on_box, ends_on_box
-from sfumato.design.boxes.known import known_for_points, known_on_box
+from sfumato.design.boxes.known import compare_on_box, known_for_points
 from sfumato.design.calibration_places import PRECISION, curve_on_list, ends_on_list
+from sfumato.design.calibration_shares import curve_on_shares, ends_on_shares
 from sfumato.design.calibration_sought import Ends, Sought
-from sfumato.design.comparison_places import compare_for_loss
 from sfumato.design.comparison_rows import Comparison
 from sfumato.design.comparison_shares import compare_for_shares
-from sfumato.design.known_places import known_for_places
+from sfumato.design.known_places import compare_for_loss, known_for_places
 from sfumato.design.objectives import EXPECTED, Objective
 from sfumato.design.result import Design
 from sfumato.errors import NotSupported, expect
@@ -72,26 +72,6 @@ class DesignFamily:
         return f"DesignFamily({self.name})"
 
 
-def _compare_places(prior: Any, loss: Any, privacy: Any, objective: Objective, **terms: Any) -> Comparison:
-    if not objective.plain:
-        raise NotSupported("a comparison under limits or for the worst", ["the expected loss", "shares"])
-    return compare_for_loss(prior, loss, privacy, **terms)
-
-
-def _compare_points(
-    prior: Any, loss: Any, privacy: Any, objective: Objective, *, optimal: bool | None, **terms: Any
-) -> Comparison:
-    if not objective.plain:
-        raise NotSupported("an objective in a comparison on a box", ["the expected loss, without limits"])
-    return known_on_box(prior, loss, privacy, optimal=False if optimal is None else optimal, **terms)
-
-
-def _compare_shares(prior: Any, loss: Any, privacy: Any, objective: Objective, **terms: Any) -> Comparison:
-    if loss is not None:
-        raise NotSupported("a loss beside an objective about shares", ["compare_known(prior, None, privacy, …)"])
-    return compare_for_shares(prior, privacy, objective, **terms)
-
-
 def _exists(known: KnownMechanism, privacy: PrivacyType) -> Verdict:
     return known.applies(privacy)
 
@@ -105,15 +85,22 @@ def _loss_on_box(loss: Any, _: Box) -> CoordinateLoss:
     return expect(loss, CoordinateLoss, "the loss on a box", "losses.distance(box) makes one")
 
 
+def _no_loss(loss: Any, _: FiniteSpace) -> None:
+    if loss is not None:
+        raise NotSupported("a loss beside an objective about shares", ["None: nobody acts on a single answer"])
+
+
 PLACES = DesignFamily(
-    "places", _compare_places, _exists, known_for_places, _loss_on_list, ends_on_list, curve_on_list,
+    "places", compare_for_loss, _exists, known_for_places, _loss_on_list, ends_on_list, curve_on_list,
     PRECISION,
 )  # fmt: skip
 POINTS = DesignFamily(
-    "points", _compare_points, exists_on_box, known_for_points, _loss_on_box, ends_on_box, curve_on_box,
+    "points", compare_on_box, exists_on_box, known_for_points, _loss_on_box, ends_on_box, curve_on_box,
     BOX_PRECISION, one_sided=True,
 )  # fmt: skip
-SHARES = replace(PLACES, name="shares", compare=_compare_shares)
+SHARES = replace(
+    PLACES, name="shares", compare=compare_for_shares, stake=_no_loss, ends=ends_on_shares, curve=curve_on_shares
+)
 
 
 def family_of(space: FiniteSpace | Box, objective: Objective = EXPECTED) -> DesignFamily:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from sfumato.certify.mechanism import SharesClaim
-from sfumato.design import Curve, Design
+from sfumato.design import Curve, Design, SharesDesign
 from sfumato.errors import InvalidInput, expect
 from sfumato.measures import prior_loss
 from sfumato.numbers import at_least, at_most
@@ -37,30 +38,48 @@ def curve_figure(curve: Curve) -> go.Figure:
     if not curve.designs:
         raise InvalidInput("a curve without points cannot be drawn")
     points = sorted(zip(map(float, curve.epsilons), curve.designs, strict=True), key=lambda point: point[0])
-    claim = points[0][1].mechanism.claim
-    assert claim is not None and not isinstance(claim, SharesClaim) and claim.prior is not None
     space = points[0][1].mechanism.privacy.space
-    if isinstance(space, Box):
-        blind = blind_loss(space, np.asarray(claim.prior.float_weights))
-    else:
-        blind = float(prior_loss(claim.prior.to_floats(), claim.loss))
     figure = canvas(height=460)
     _draw_region(figure, points)
     _draw_designs(figure, points)
-    figure.add_hline(y=blind, line={"color": ROLES["frame"], "width": 1, "dash": "dash"}, layer="below")
-    figure.add_annotation(text="nothing disclosed", x=1, xref="x domain", xanchor="right", y=blind, yanchor="bottom",
-                          showarrow=False, font={"size": 12, "color": ROLES["frame"]})  # fmt: skip
-    unit = space.unit if claim.loss.name == "distance" else ""
-    _draw_axes(figure, points, blind, space.unit, unit)
+    about = _at_stake(points[0][1])
+    if about.blind is not None:
+        figure.add_hline(y=about.blind, line={"color": ROLES["frame"], "width": 1, "dash": "dash"}, layer="below")
+        figure.add_annotation(text="nothing disclosed", x=1, xref="x domain", xanchor="right", y=about.blind,
+                              yanchor="bottom", showarrow=False,
+                              font={"size": 12, "color": ROLES["frame"]})  # fmt: skip
+    _draw_axes(figure, points, about, space.unit)
     worst = max(design.gap for _, design in points)
     less = f" by more than {at_most(100 * worst)} %" if worst else ""
     per = f" per {space.unit}" if space.unit else ""
     text = (
-        f"The least expected loss ({claim.loss.name or 'given'}) of any mechanism on {space.name} that promises "
-        f"ε{per}. A dot is the loss of a proved mechanism, and no other loses less{less}. In between, the least loss "
-        "lies in the shaded boxes, because it does not grow with ε."
+        f"The least {about.words} of any mechanism on {space.name} that promises ε{per}. A dot is that of a proved "
+        f"mechanism, and no other has less{less}. In between, the least lies in the shaded boxes, because it does not "
+        "grow with ε."
     )
     return caption(figure, text)
+
+
+class _AtStake(NamedTuple):
+    """What is small on a curve: its title, how the caption calls it, and what it is where nothing is disclosed."""
+
+    title: str
+    words: str
+    blind: float | None
+
+
+def _at_stake(design: Design) -> _AtStake:
+    """What designs of a curve have least: a loss, or a variance of estimates, which who is told nothing has none of."""
+    if isinstance(design, SharesDesign):
+        return _AtStake("variance, times N", "total variance of unbiased estimates, times the number of answers,", None)
+    claim, space = design.mechanism.claim, design.mechanism.privacy.space
+    assert claim is not None and not isinstance(claim, SharesClaim) and claim.prior is not None
+    unit = f" in {space.unit}" if space.unit and claim.loss.name == "distance" else ""
+    if isinstance(space, Box):
+        blind = blind_loss(space, np.asarray(claim.prior.float_weights))
+    else:
+        blind = float(prior_loss(claim.prior.to_floats(), claim.loss))
+    return _AtStake(f"expected loss{unit}", f"expected loss ({claim.loss.name or 'given'})", blind)
 
 
 def _draw_region(figure: go.Figure, points: list[tuple[float, Design]]) -> None:
@@ -94,10 +113,11 @@ def _text(epsilon: float, design: Design) -> str:
     )
 
 
-def _draw_axes(figure: go.Figure, points: list[tuple[float, Design]], blind: float, per: str, unit: str) -> None:
+def _draw_axes(figure: go.Figure, points: list[tuple[float, Design]], about: _AtStake, per: str) -> None:
     least, most = points[0][0], points[-1][0]
     lows = [float(design.bound) for _, design in points]
     bottom = min([0.0, *lows])
+    tops = [float(design.loss) for _, design in points] + [about.blind or 0.0]
     wide = least * _LOGARITHMIC <= most
     ticks = [epsilon for epsilon, _ in points][:: 1 + len(points) // _MOST_TICKS]
     figure.update_layout(
@@ -109,7 +129,7 @@ def _draw_axes(figure: go.Figure, points: list[tuple[float, Design]], blind: flo
                else {"range": [0, 1.05 * most]}),
         },
         yaxis={
-            **AXIS, "title_text": f"expected loss in {unit}" if unit else "expected loss",
-            "range": [bottom, bottom + (1.12 * (max(blind, *(float(m.loss) for _, m in points)) - bottom) or 1.0)],
+            **AXIS, "title_text": about.title,
+            "range": [bottom, bottom + (1.12 * (max(tops) - bottom) or 1.0)],
         },
     )  # fmt: skip

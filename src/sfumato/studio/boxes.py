@@ -10,7 +10,6 @@ import numpy as np
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior
-from sfumato.errors import NotSupported
 from sfumato.numbers import Floats
 from sfumato.report.box_facts import applied, lattice_table, output_places, smooth_basis
 from sfumato.report.box_maps import point_words
@@ -19,30 +18,9 @@ from sfumato.report.maps_drawing import standalone
 from sfumato.report.page import facts_about, figures_of
 from sfumato.spaces.box import NORMS, Box
 from sfumato.spaces.earth import to_earth
-from sfumato.specs.boxes import box_of
-from sfumato.specs.spec import Spec
 from sfumato.studio.views import packed
 
-ON_BOXES = ("look", "design", "density", "curve", "mechanism", "report", "page", "spec")
-"""The tasks that take a box; all others are about lists of secrets."""
-
-_MOST_AXES = 2
 _DRAWN = ("cloud", "likely", "used", "border")  # figures of a report that are about one point
-
-
-def cells_of(spec: Spec, task: str, words: str) -> int:
-    """How many cells a box has, if it can be drawn and the task is one for boxes."""
-    home = box_of(spec)
-    if task not in ON_BOXES:
-        raise NotSupported(
-            f"{words or task} on a box of coordinates in the studio",
-            ["the map, the matrix, the curve, the report, the page and the mechanism"],
-        )
-    if home.dimension > _MOST_AXES:
-        raise NotSupported(
-            "a box with three axes in the studio", ["one or two axes here; `sfumato design` has no such limit"]
-        )
-    return len(home)
 
 
 def box_place(home: Box, prior: Prior) -> dict[str, Any]:

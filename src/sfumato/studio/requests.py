@@ -6,21 +6,16 @@ A state of the page is a spec. Files are refused in it: a link from somewhere el
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.specs.boxes import BOXES
+from sfumato.specs.families import family_of
 from sfumato.specs.spec import Spec, spec_from_values
-from sfumato.studio.boxes import cells_of
+from sfumato.studio.families import MOST_SECRETS, VIEWS
 from sfumato.studio.guard import LARGEST_BODY
-
-MOST_SECRETS = 1024
-"""Secrets that are drawn and designed for; tasks that take longer are for fewer."""
 
 _MOST_POINTS = 40  # values of ε on a curve
 _LONGEST_NAME = 200
@@ -150,19 +145,14 @@ def checked_spec(values: dict[str, Any], task: str) -> Spec:
     if _names_a_file(values):
         raise NotSupported("files in a state of the studio", ["coordinates, edges and counts in the state itself"])
     spec = spec_from_values(values)
-    limit, on_box = TASKS[task], spec.space.kind in BOXES
-    if not on_box and spec.space.kind not in _SIZES:
-        raise NotSupported(
-            f"a space of kind {spec.space.kind!r} in the studio", ["`sfumato design` and Python, which take them all"]
-        )
-    # a space is refused before it is built
-    size = cells_of(spec, task, limit.words) if on_box else _SIZES[spec.space.kind](spec.space)
-    if task == "density" and not on_box:
-        raise NotSupported("a density at a point of a list of secrets", ["a space of kind box or earth_box"])
-    most = MOST_SECRETS if on_box else limit.most  # how long a design on a box takes is not a matter of its cells
+    limit, view = TASKS[task], VIEWS[family_of(spec).name]
+    if not view.takes(task):
+        raise NotSupported(f"{limit.words or task} {view.about} in the studio", [view.instead])
+    size = view.size(spec)  # a space is refused before it is built
+    most = limit.most if view.most is None else view.most
     if size > most:
         raise NotSupported(
-            f"{limit.words or task} on {size:,} {'cells' if on_box else 'secrets'} in the studio",
+            f"{limit.words or task} on {size:,} {view.many} in the studio",
             [f"at most {most:,} here; `sfumato design` and Python have no such limit"],
         )
     return spec
@@ -177,32 +167,3 @@ def _names_a_file(values: Any) -> bool:
     if isinstance(values, dict):
         return any(key == "file" or _names_a_file(part) for key, part in values.items())
     return isinstance(values, list) and any(map(_names_a_file, values))
-
-
-def _nodes(space: Any) -> int:
-    ends = {json.dumps(end, default=str) for edge in space.edges or () for end in edge[:2]}
-    return max(len(ends), len(space.nodes or ()))
-
-
-def _power(base: int, exponent: int) -> int:
-    """base^exponent, or something beyond every limit before the number gets long."""
-    return base**exponent if exponent * base.bit_length() < 64 else 2**63
-
-
-_SIZES: dict[str, Callable[[Any], int]] = {
-    "line": lambda space: space.size,
-    "discrete": lambda space: space.size,
-    "cycle": lambda space: space.size,
-    "grid": lambda space: prod(space.shape) if len(space.shape) < 20 else 2**63,
-    "hamming": lambda space: _power(space.symbols, space.length),
-    "star": lambda space: space.leaves + 1,
-    "complete_bipartite": lambda space: space.a + space.b,
-    "count_query": lambda space: space.individuals + 1,
-    "sum_query": lambda space: space.individuals * space.largest + 1,
-    "k_count_query": lambda space: _power(space.individuals + 1, space.k),  # at most: so many answers for each count
-    "graph": _nodes,
-    "points": lambda space: len(space.coordinates or ()),
-    "geo": lambda space: len(space.coordinates or ()),
-    "matrix": lambda space: len(space.distances or ()),
-}
-"""How many secrets a table stands for, before anything is built."""

@@ -39,7 +39,7 @@ from sfumato.specs.spec import Spec, spec_from_values, to_toml
 from sfumato.specs.words import per
 from sfumato.studio.boxes import on_coordinates, point_figures
 from sfumato.studio.families import VIEWS, View
-from sfumato.studio.requests import checked_spec, key_of
+from sfumato.studio.requests import TASKS, checked_spec, key_of
 from sfumato.studio.uploads import cities, points, uploaded
 from sfumato.studio.views import figure_of, packed, table_of
 from sfumato.verdict import Verdict
@@ -175,10 +175,11 @@ def _described(best: Design, desk: Desk) -> dict[str, Any]:
     """A design with everything that the page shows of it."""
     question, mechanism = desk.question, best.mechanism
     return {
-        **desk.view.shown(best, question), **_look(desk), "loss": float_above(best.loss),
+        "loss_name": question.loss.name, **desk.view.shown(best, question), **_look(desk), "lost": desk.view.lost,
+        "tasks": [task for task in TASKS if desk.view.takes(task)], "loss": float_above(best.loss),
         "bound": float_below(best.bound), "gap": best.gap,
         "method": best.method, "seconds": round(best.seconds["total"], 4), "rate": mechanism.privacy.rate,
-        "unit": question.space.unit, "loss_name": question.loss.name, "digest": mechanism.proof.digest,
+        "unit": question.space.unit, "digest": mechanism.proof.digest,
     }  # fmt: skip
 
 

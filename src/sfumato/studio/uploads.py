@@ -21,7 +21,7 @@ from sfumato.specs.tables import (
     numbers_of,
     usual_column,
 )
-from sfumato.studio.requests import MOST_SECRETS
+from sfumato.studio.families import MOST_SECRETS
 
 ROLES = {
     "latitude": LATITUDES, "longitude": LONGITUDES, "x": (*ACROSS, "column", "col"), "y": (*UP, "row"),

@@ -32,7 +32,12 @@ def as_question(spec: Spec) -> Question:
     >>> question.privacy, question.loss, question.family
     (PrivacyType(line(3), alpha=1/2), Loss(absolute, 3 actions, 3 secrets), Family(places))
     """
-    return next(family for family in FAMILIES.values() if family.accepts(spec)).question(spec)
+    return family_of(spec).question(spec)
+
+
+def family_of(spec: Spec) -> Family:
+    """The kind of a question, before anything is built."""
+    return next(family for family in FAMILIES.values() if family.accepts(spec))
 
 
 def best_for(
@@ -58,4 +63,4 @@ def best_for(
     )  # fmt: skip
 
 
-__all__ = ["FAMILIES", "Family", "as_question", "best_for"]
+__all__ = ["FAMILIES", "Family", "as_question", "best_for", "family_of"]

@@ -35,6 +35,8 @@ class Family:
         A design for programs, beside what all designs say; and line by line for people.
     tolerance
         The gap that is aimed at where nobody says another one.
+    lost
+        What it has least, in a word.
     stuck, unfinished
         Why a search has ended before its gap was reached, by its name; why a search for ε has.
     keeps
@@ -60,6 +62,7 @@ class Family:
     aimed: Callable[[Question], str]
     calibrated: Callable[[Design, str], list[str]]
     tolerance: float
+    lost: str = "loss"
     stuck: str = "stalled"
     unfinished: str = "the time is up"
     keeps: bool = False

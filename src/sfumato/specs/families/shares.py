@@ -20,7 +20,6 @@ from sfumato.specs.families.places import (
     calibrated_on_a_list,
     loss_of_outputs,
     record_of_a_list,
-    stake_on_a_list,
 )
 from sfumato.specs.lists import prior_in, space_of
 from sfumato.specs.question import Question, naming
@@ -78,12 +77,13 @@ def _summary(best: Design, question: Question) -> list[str]:
 SHARES = Family(
     "shares", "secrets", True, _accepts, _question, loss_of_outputs,
     stakes=lambda question: None,
-    stake=stake_on_a_list,
+    stake=lambda question: estimates_words(question.objective),
     meaning=_meaning,
     lengths=lambda question: False,
     record=_record,
     summary=_summary,
-    aimed=lambda question: "",
+    aimed=lambda question: " / N",
     calibrated=calibrated_on_a_list,
     tolerance=TOLERANCE,
+    lost="variance",
 )  # fmt: skip

@@ -111,7 +111,8 @@ export function build({ painting }) {
   });
   $("loss-kind").addEventListener("change", () => {
     const kind = $("loss-kind").value;
-    spec({ loss: kind === "threshold" ? { kind, radius: "1" } : { kind } });
+    if (kind === "shares") spec({ objective: "shares", loss: {} }); // nobody acts on a single answer
+    else spec({ objective: undefined, loss: kind === "threshold" ? { kind, radius: "1" } : { kind } });
   });
   $("setup").addEventListener("submit", (event) => event.preventDefault());
   paintingChanged = painting;
@@ -144,7 +145,7 @@ function put(space, { prior, drawn, from, epsilon, about } = {}) {
   change({
     drawn: drawn ?? (space.kind === "graph" ? old.drawn : {}), from: from ?? old.from, lacks: "", about: about ?? old.about, kernel: 0,
     secret: another ? 0 : old.secret,
-    spec: { ...old.spec, space, prior: keeps, loss: isBox(space) ? { kind: "distance" } : fits, solve: nearly, privacy: another ? { epsilon } : old.spec.privacy },
+    spec: { ...old.spec, space, prior: keeps, ...(isBox(space) ? { objective: undefined, loss: { kind: "distance" } } : { loss: fits }), solve: nearly, privacy: another ? { epsilon } : old.spec.privacy },
   }, { why: "spec", lasting: true });
 }
 
@@ -167,7 +168,7 @@ export function show() {
     fill($("space-fields"), make("p", { className: "hint" }, "This space cannot be shown as a form."));
   }
   showPrior(given);
-  $("loss-kind").value = given.loss.kind;
+  $("loss-kind").value = given.objective === "shares" ? "shares" : given.loss.kind;
   fill($("loss-fields"), given.loss.kind === "threshold" && text("Radius", given.loss.radius, (radius) => { spec({ loss: { kind: "threshold", radius } }); return null; }));
   if (focused) document.querySelector(`[data-field="${CSS.escape(focused)}"]`)?.focus();
 }

@@ -84,7 +84,7 @@ function showDesign(answer, question, quick) {
   $("problem").hidden = true;
   curve.at(answer);
   redraw(quick ? "quick" : "design");
-  if (!quick) say(`Expected loss ${above(answer.loss)}${unit(answer)}. ${$("promise").textContent}`);
+  if (!quick) say(`${answer.lost} ${above(answer.loss)}${unit(answer)}. ${$("promise").textContent}`);
 }
 
 /** A space whose design takes its time: its prior can be looked at meanwhile. */
@@ -101,13 +101,13 @@ function drawnPlaces(place, { drawn, spec }) {
   return { ...place, ground };
 }
 
-/** Views that a box of coordinates has. */
-const ON_BOXES = ["map", "matrix", "curve"];
+/** The task that a view asks for; those without one show the design itself. The server says which a question takes. */
+const TASK_OF = { curve: "curve", known: "compare", simplex: "kernels", verdicts: "verdicts", audit: "audit" };
 
 function redraw(why) {
   const view = state().view;
   const onBox = current?.table?.onBox ?? false;
-  const absent = onBox && !ON_BOXES.includes(view);
+  const absent = Boolean(current?.table && TASK_OF[view] && !current.answer.tasks.includes(TASK_OF[view]));
   $("not-here").hidden = !absent;
   $(`view-${view}`).hidden = absent;
   if (!onBox || why === "quick") density.clear();
@@ -124,8 +124,8 @@ const unit = (answer) => (answer.unit && answer.loss_name === "distance" ? ` ${a
 
 function numbers(answer) {
   const items = [
-    ["Expected loss", above(answer.loss) + unit(answer), answer.exact && `= ${answer.exact}`],
-    ["No mechanism loses less than", below(answer.bound) + unit(answer), answer.gap ? `gap ${above(100 * answer.gap, 2)} %` : "the optimum exactly"],
+    [answer.lost, above(answer.loss) + unit(answer), answer.exact && `= ${answer.exact}`],
+    ["No mechanism has less than", below(answer.bound) + unit(answer), answer.gap ? `gap ${above(100 * answer.gap, 2)} %` : "the optimum exactly"],
     answer.blind !== null && ["If nothing is disclosed", near(answer.blind) + unit(answer), ""],
     ["Proved in", `${near(answer.seconds, 2)} s`, answer.method],
   ].filter(Boolean);
