@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 import sfumato as sf
 from bench_plane import PICKUPS, pickups
 from sfumato.design.boxes.anchors import interpolated
-from sfumato.design.boxes.known import known_on_box
 from sfumato.design.boxes.table import best_places
 from sfumato.spaces.box import Box
 from sfumato.watch import Watch
@@ -107,7 +106,7 @@ def measure(table: Table, box: Box, prior: sf.Prior, privacy: sf.PrivacyType, li
     design = sf.design(prior, loss, privacy, tolerance=0.03, time_limit=limit)
     rows.append(("design", float(design.loss), "–", "yes", perf_counter() - begun))
     began: dict[str, float] = {}
-    found = known_on_box(
+    found = sf.compare_known(
         prior, loss, privacy, time_limit=limit, progress=lambda stage: began.setdefault(stage, perf_counter())
     )
     ends = [*list(began.values())[1:], perf_counter()]

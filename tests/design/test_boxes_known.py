@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import sfumato as sf
-from sfumato.design.boxes.known import known_on_box, remapped, with_loss
+from sfumato.design.boxes.known import remapped, with_loss
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.box_noise import laplace_noise, noise_table
 from sfumato.spaces.box import box
@@ -17,7 +17,7 @@ STRIP = box((6,), step=1)
 
 def test_each_is_there_and_the_remapped_ones_lose_less() -> None:
     prior = sf.Prior.on_cells([1, 5, 1, 1, 3, 1], STRIP)
-    found = known_on_box(prior, sf.losses.distance(STRIP), sf.PrivacyType(STRIP, epsilon=1))
+    found = sf.compare_known(prior, sf.losses.distance(STRIP), sf.PrivacyType(STRIP, epsilon=1))
     assert not found.left_out
     for name in ("laplace noise", "smooth exponential"):
         inside, told = found[f"{name}, in the box"], found[f"{name}, remapped"]
@@ -61,7 +61,7 @@ def test_mechanisms_of_the_list_are_compared_by_name() -> None:
 
 def test_large_boxes_have_noise_alone() -> None:
     wide = box((100, 100), step=2)
-    found = known_on_box(sf.Prior.uniform(wide), sf.losses.distance(wide), sf.PrivacyType(wide, epsilon=1))
+    found = sf.compare_known(sf.Prior.uniform(wide), sf.losses.distance(wide), sf.PrivacyType(wide, epsilon=1))
     assert [row.name for row in found] == ["laplace noise in floats", "laplace noise"]
     assert "tables" in found.left_out
 
@@ -79,4 +79,4 @@ def test_remapping_changes_outputs_only() -> None:
 def test_a_prior_of_another_box() -> None:
     other = box((8,), step=1)
     with pytest.raises(InvalidInput, match="not about the cells"):
-        known_on_box(sf.Prior.uniform(other), sf.losses.distance(STRIP), sf.PrivacyType(STRIP, epsilon=1))
+        sf.compare_known(sf.Prior.uniform(other), sf.losses.distance(STRIP), sf.PrivacyType(STRIP, epsilon=1))

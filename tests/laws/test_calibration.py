@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from effort import a_few
-from sfumato.design.boxes.known import known_on_box
 
 STREET = sf.box((2,), step=1, unit="km")
 UNIT = sf.box((2,), step=1)
@@ -46,7 +45,7 @@ def test_calibration_finds_the_way_back_from_a_design(epsilon: int) -> None:
 def test_no_known_mechanism_loses_less_than_the_bound(counts: list[int], epsilon: str | int) -> None:
     """A bound is about all mechanisms, with whatever outputs: those with a name, remapped or not, are among them."""
     prior, loss = sf.Prior.on_cells(counts, UNIT), sf.losses.distance(UNIT)
-    found = known_on_box(prior, loss, sf.PrivacyType(UNIT, epsilon=epsilon), optimal=True)
+    found = sf.compare_known(prior, loss, sf.PrivacyType(UNIT, epsilon=epsilon), optimal=True)
     best = found["optimal"]
     assert best.bound is not None
     for row in found:

@@ -5,9 +5,8 @@ see :class:`sfumato.rooms.CallableRoom`.
 """
 
 from sfumato.design import calibration, compatibility, objectives, universal
-from sfumato.design.boxes.known import known_on_box
 from sfumato.design.calibration import *
-from sfumato.design.comparison import compare_known
+from sfumato.design.comparison import compare_known, known_on_box
 from sfumato.design.comparison_rows import Comparison
 from sfumato.design.known import known_mechanism
 from sfumato.design.objectives import Objective

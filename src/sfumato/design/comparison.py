@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from sfumato.channels.prior import Prior
-from sfumato.design.comparison_candidates import Candidates
+from sfumato.design.comparison_candidates import Candidates, ComparisonTerms
 from sfumato.design.comparison_rows import Comparison
 from sfumato.design.families import family_of
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.errors import expect
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.watch import Watch
 
 
@@ -31,7 +31,7 @@ def compare_known(
     """Every known mechanism that exists for a promise, beside the others and the best one.
 
     Rows are sorted by their ``value``: on a list of secrets what somebody loses who takes the best action for each
-    output (:mod:`~sfumato.design.comparison_places` has what else is measured), on a box what is lost at most with
+    output (:mod:`~sfumato.design.known_places` has what else is measured), on a box what is lost at most with
     outputs as they are (:mod:`~sfumato.design.boxes.known`), for a survey N times the variance of estimates
     (:mod:`~sfumato.design.comparison_shares`).
 
@@ -75,7 +75,19 @@ def compare_known(
     """
     wanted = as_objective(objective)
     privacy = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
-    return family_of(privacy.space, wanted).compare(
-        prior, loss, privacy, wanted,
-        mechanisms=mechanisms, optimal=optimal, time_limit=time_limit, progress=progress,
-    )  # fmt: skip
+    terms = ComparisonTerms(mechanisms, optimal, time_limit, progress)
+    return family_of(privacy.space, wanted).compare(prior, loss, privacy, wanted, terms)
+
+
+def known_on_box(
+    prior: Prior,
+    loss: CoordinateLoss,
+    privacy: PrivacyType,
+    *,
+    optimal: bool = False,
+    time_limit: float | Watch | None = None,
+    progress: Callable[[Any], Any] | None = None,
+) -> Comparison:
+    """:func:`compare_known` for the coordinates of a box alone, which had a function of their own."""
+    privacy, _ = as_box_type(privacy)
+    return compare_known(prior, loss, privacy, optimal=optimal, time_limit=time_limit, progress=progress)

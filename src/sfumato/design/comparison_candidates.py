@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict, holds
+from sfumato.watch import Watch
 
 MOST_SECONDS = 10
 """A design beside known mechanisms gets so many seconds; what it has by then is proved, with its bound."""
@@ -30,17 +31,26 @@ _LARGEST_DESIGN = 100  # Up to so many secrets the best is looked for unasked: t
 _LARGEST_EXACT = 2**12  # Up to so many entries measures are computed in fractions.
 
 
+@dataclass(frozen=True, eq=False)
+class ComparisonTerms:
+    """Which mechanisms are compared, whether the best is beside them, how long it may take, and who is told."""
+
+    mechanisms: Candidates
+    optimal: bool | None
+    time_limit: float | Watch | None
+    progress: Callable[[Any], Any] | None
+
+    def __post_init__(self) -> None:
+        optional_function(self.progress, "progress")
+        if self.optimal is not None:
+            flag(self.optimal, "optimal")
+
+
 def compared(
-    row: Callable[[str, Any], Compared],
-    best: Callable[[], Design],
-    mechanisms: Candidates,
-    privacy: PrivacyType,
-    optimal: bool | None,
-    progress: Callable[[str], Any] | None,
+    row: Callable[[str, Any], Compared], best: Callable[..., Design], privacy: PrivacyType, terms: ComparisonTerms
 ) -> tuple[list[Compared], dict[str, str]]:
     """Rows of all candidates that exist, and of the best mechanism where it is looked for; why others are left out."""
-    progress = optional_function(progress, "progress")
-    optimal = None if optimal is None else flag(optimal, "optimal")
+    progress, optimal, mechanisms = terms.progress, terms.optimal, terms.mechanisms
     rows: list[Compared] = []
     left_out: dict[str, str] = {}
     for name, candidate in _candidates(mechanisms, privacy).items():
@@ -67,7 +77,7 @@ def compared(
         if progress is not None:
             progress(OPTIMAL)
         try:
-            found = best()
+            found = best(time_limit=MOST_SECONDS if terms.time_limit is None else terms.time_limit)
             rows.append(replace(row(OPTIMAL, found.mechanism), bound=found.bound))
         except (NotSupported, Infeasible, UndecidedError, SolverError) as refusal:
             left_out[OPTIMAL] = str(refusal)

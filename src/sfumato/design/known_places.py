@@ -1,19 +1,56 @@
-"""A known mechanism for a list of secrets: proved, with what it loses, and remapped if that is wanted."""
+"""Known mechanisms on a list of secrets: beside each other by what each costs, needs and tells; and each by itself."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import claim, prove
-from sfumato.channels.channel import check_secrets
+from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
+from sfumato.design.comparison_candidates import ComparisonTerms, compared, measured_row
+from sfumato.design.comparison_rows import Compared, Comparison, sorted_rows
+from sfumato.design.objectives import Objective
+from sfumato.design.optimal import design
 from sfumato.errors import NotSupported, expect
 from sfumato.losses.loss import Loss
+from sfumato.measures.leakage import leakage
+from sfumato.measures.uncertainty import expected_loss, posterior_loss, prior_loss
 from sfumato.mechanisms.registry import KnownMechanism
-from sfumato.privacy.type import PrivacyType
+from sfumato.privacy.type import PrivacyType, as_type
+
+
+def compare_for_loss(
+    prior: Prior | None, loss: Any, privacy: PrivacyType, objective: Objective, terms: ComparisonTerms
+) -> Comparison:
+    """Known mechanisms by what they lose; :func:`~sfumato.design.comparison.compare_known` calls it.
+
+    A row has ``loss``, the expected loss with outputs taken as actions (None where some output is no action);
+    ``remapped``, that of a consumer who takes the best action for each output; and how much it raises the chance to
+    guess the secret, as a ratio (``multiplicative``) and as a difference (``additive``).
+    """
+    if not objective.plain:
+        raise NotSupported("a comparison under limits or for the worst", ["the expected loss", "shares"])
+    prior, privacy = as_prior(prior), as_type(privacy)
+    loss = expect(loss, Loss, "a loss", "losses.absolute(space) makes one")
+    check_secrets("prior, loss and privacy type", privacy.space, prior, loss)
+
+    def measures(channel: Channel) -> dict[str, Any]:
+        return {
+            "loss": expected_loss(prior, channel, loss) if set(channel.outputs) <= set(loss.actions) else None,
+            "remapped": posterior_loss(prior, channel, loss),
+            "multiplicative": leakage(prior, channel),
+            "additive": leakage(prior, channel, kind="additive"),
+        }
+
+    def row(name: str, made: Any) -> Compared:
+        return measured_row(name, made, privacy, prior.exact and loss.exact, "remapped", measures)
+
+    rows, left_out = compared(row, partial(design, prior, loss, privacy), privacy, terms)
+    return Comparison("loss", prior, loss, privacy, sorted_rows(rows), left_out, {"blind": prior_loss(prior, loss)})
 
 
 def known_for_places(

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.arguments import flag, optional_function
 from sfumato.certify.coordinates import BoxMechanism, check_prior, prove_on_box
 from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.boxes.anchors import interpolated
 from sfumato.design.boxes.moments import Moments, moments
 from sfumato.design.boxes.table import best_places, claim_of, exact_points
-from sfumato.design.comparison_candidates import Candidates, names_of_known
+from sfumato.design.comparison_candidates import ComparisonTerms, names_of_known
 from sfumato.design.comparison_rows import OPTIMAL, Compared, Comparison, sorted_rows
+from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
 from sfumato.errors import NotSupported, PrivacyViolation, SolverError, expect
 from sfumato.losses.coordinates import CoordinateLoss
@@ -43,46 +43,31 @@ _UNASKED = "planar_laplace", "exponential"  # compared where nobody names others
 _FOR_ALL = holds("for all points")
 
 
-def known_on_box(
-    prior: Prior,
-    loss: CoordinateLoss,
-    privacy: PrivacyType,
-    *,
-    mechanisms: Candidates = None,
-    optimal: bool = False,
-    time_limit: float | Watch | None = None,
-    progress: Callable[[Any], object] | None = None,
+def compare_on_box(
+    prior: Prior | None, loss: Any, privacy: PrivacyType, objective: Objective, terms: ComparisonTerms
 ) -> Comparison:
-    """Known mechanisms for coordinates beside each other, each within the promise about all points of the box.
+    """Known mechanisms for coordinates; :func:`~sfumato.design.comparison.compare_known` calls it.
 
-    Tables are made where the box has at most 900 cells; beyond there is the noise alone.
-
-    Parameters
-    ----------
-    mechanisms
-        Names of :data:`~sfumato.mechanisms.registry.MECHANISMS`: noise on a lattice and as a table, the others made
-        smooth. By default noise, the exponential mechanism and interpolated anchors.
-    optimal
-        Whether the best mechanism is designed too, within 3 % if the time allows; its row has the bound that none goes
-        below.
-    time_limit
-        Seconds for all of it; what has not begun by then is left out, with the reason.
-    progress
-        Called with what begins, and with the state of the design.
+    Noise is there on a lattice and as a table, other mechanisms of the list are made smooth, all within the promise
+    about all points of the box. Tables are made where it has at most 900 cells; beyond there is the noise alone. A row
+    has the ``rate`` that is proved, None where nothing is.
 
     Examples
     --------
+    >>> from sfumato.design.comparison import compare_known
     >>> from sfumato.losses import distance
     >>> from sfumato.spaces.box import box
     >>> unit = box((1,), step="1/10")
-    >>> found = known_on_box(Prior.uniform(unit), distance(unit), PrivacyType(unit, epsilon=4))
+    >>> found = compare_known(Prior.uniform(unit), distance(unit), PrivacyType(unit, epsilon=4))
     >>> [(row.name, round(float(row.loss), 3), row.rate) for row in found if row.rate][:2]
     [('laplace noise, remapped', 0.165, Fraction(4, 1)), ('laplace noise, in the box', 0.191, Fraction(4, 1))]
     """
+    if not objective.plain:
+        raise NotSupported("an objective in a comparison on a box", ["the expected loss, without limits"])
     prior, (privacy, box) = as_prior(prior), as_box_type(privacy)
     loss = expect(loss, CoordinateLoss, "a loss between points", "losses.distance(box) makes one")
     check_prior(prior, loss, box)
-    progress, watch = optional_function(progress, "progress"), watch_of(time_limit)
+    mechanisms, progress, watch = terms.mechanisms, terms.progress, watch_of(terms.time_limit)
     rows = [_in_floats("laplace noise in floats", box.dimension / float(box_rate(privacy)), "by rounding")]
     left_out = {}
     stages: dict[str, Callable[[], list[Compared]]] = {}
@@ -97,7 +82,7 @@ def known_on_box(
         left_out["tables"] = f"tables are made for at most {LARGEST_CELLS} cells, here are {len(box)}"
     elif mechanisms is None:
         stages["interpolated anchors"] = lambda: _anchor_rows(prior, loss, privacy, box, watch)
-    if flag(optimal, "optimal"):
+    if terms.optimal:
         stages[OPTIMAL] = lambda: [_best_row(prior, loss, privacy, watch, progress)]
     for name, build in stages.items():
         try:
