@@ -138,7 +138,7 @@ def _by_support(written: Certificate) -> tuple[Certificate, dict[str, bytes]]:
 
 
 def to_be_checked(written: Certificate) -> tuple[kernel.AnyHeader, dict[str, bytes], str]:
-    """Header, sections and digest of a certificate, as :func:`read` has them from its file."""
+    """Header, sections and digest of a certificate, as :func:`parsed` has them from its file."""
     header, sections = written.interpreted()
     data = to_bytes(written)
     counts = {name: len(section.data) // section.width for name, section in written.sections.items()}
@@ -159,30 +159,7 @@ def parsed(path: str | PathLike[str]) -> tuple[kernel.AnyHeader, dict[str, bytes
         raise InvalidFile(f"{quoted(path)}: {str(error)[:300]}") from error
 
 
-class _AskedByName:
-    """A header whose parts can be asked by the names that they have in a file, as the command line does."""
-
-    def __getitem__(self, name: str) -> Any:
-        part = getattr(self, name)
-        return part._asdict() if hasattr(part, "_asdict") else part
-
-
-class _RowsByName(_AskedByName, kernel.Header):  # type: ignore[misc]
-    """Of a file about a table."""
-
-
-class _CoordinatesByName(_AskedByName, kernel.CoordinatesHeader):  # type: ignore[misc]
-    """Of a file about a box."""
-
-
-def read(path: str | PathLike[str]) -> tuple[Any, dict[str, bytes], str]:
-    """The same, and the header can be asked by names, too."""
-    header, sections, digest = parsed(path)
-    kind = _RowsByName if isinstance(header, kernel.Header) else _CoordinatesByName
-    return kind._make(header), sections, digest
-
-
-def parts_of(header: kernel.Header | Any, sections: dict[str, bytes]) -> dict[str, Any]:
+def parts_of(header: kernel.Header, sections: dict[str, bytes]) -> dict[str, Any]:
     """The parts of the mechanism that a file describes."""
     n, m, space = len(header.secrets), len(header.outputs), _space(header, sections)
     return {

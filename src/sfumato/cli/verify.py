@@ -11,7 +11,7 @@ import typer
 from sfumato.arguments import quoted
 from sfumato.certify import kernel
 from sfumato.certify.decide import decide
-from sfumato.certify.file import parts_of, read
+from sfumato.certify.file import parsed, parts_of
 from sfumato.cli.options import AsJson, answer
 from sfumato.errors import InvalidFile
 from sfumato.specs.words import FEW_SECRETS, farthest_two
@@ -41,17 +41,18 @@ def verify(
 
 def _verified(file: Path, checker: str) -> dict[str, Any]:
     """What the checker says of a file, as a record with a text for people."""
-    header, sections, digest = read(file)
+    header, sections, digest = parsed(file)
     verdict = decide(header, sections, digest, checker)  # type: ignore[arg-type]
-    promise = {name: str(value) for name, value in header["promise"].items() if value is not None and name != "step"}
+    named = header.promise._asdict()
+    promise = {name: str(value) for name, value in named.items() if value is not None and name != "step"}
+    rows, outputs = len(header.secrets), len(header.outputs)
+    about: dict[str, Any] = {"secrets": rows, "outputs": outputs, "sha256": digest}
+    if isinstance(header, kernel.CoordinatesHeader):  # rows are points of a lattice, and all points are secrets
+        lattice = list(header.lattice.shape)
+        about = {"outputs": outputs, "sha256": digest, "about": "coordinates", "lattice": lattice}
     record: dict[str, Any] = {
-        "file": str(file), "outcome": str(verdict.outcome), "promise": promise, "unit": header["space"]["unit"],
-        "secrets": len(header["secrets"]), "outputs": len(header["outputs"]), "sha256": digest,
+        "file": str(file), "outcome": str(verdict.outcome), "promise": promise, "unit": header.space.unit, **about,
     }  # fmt: skip
-    rows = record["secrets"]
-    if header["promise"]["kind"] == kernel.COORDINATES:  # rows are points of a lattice, and all points are secrets
-        del record["secrets"]
-        record |= {"about": "coordinates", "lattice": list(header["lattice"]["shape"])}
     if not verdict:
         violation = verdict.witness
         if violation is not None:
@@ -64,13 +65,8 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
     if proof.cells:
         counts |= {"cells": proof.cells, "comparisons": proof.comparisons}
     proved = {
-        "secrets": rows,
-        "outputs": record["outputs"],
-        "total": header["total"],
-        **counts,
-        **claims,
-        "span": proof.span,
-    }
+        "secrets": rows, "outputs": outputs, "total": header.total, **counts, **claims, "span": proof.span,
+    }  # fmt: skip
     record |= {name: float(value) for name, value in claims.items()} | {"checker": proof.checker, **counts}
     if proof.span is not None:
         record["distances"] = [kernel.shown(end) for end in proof.span]
@@ -78,10 +74,10 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
     return record | {"text": "\n".join(lines)}
 
 
-def _farthest(header: dict[str, Any], sections: dict[str, bytes]) -> list[str]:
+def _farthest(header: kernel.AnyHeader, sections: dict[str, bytes]) -> list[str]:
     """What the promise means for the farthest two of few secrets; nothing where a file describes no mechanism."""
     found = None
-    if header["promise"]["kind"] != kernel.COORDINATES and len(header["secrets"]) <= FEW_SECRETS:
+    if isinstance(header, kernel.Header) and len(header.secrets) <= FEW_SECRETS:
         with suppress(ValueError, LookupError, TypeError, AttributeError, ArithmeticError):  # as where files are loaded
             found = farthest_two(parts_of(header, sections)["privacy"])
     if found is None:
