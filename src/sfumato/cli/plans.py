@@ -36,6 +36,7 @@ from sfumato.release.estimation_intervals import level_of
 from sfumato.release.estimation_plan import PlanCurve, SurveyPlan, inflation_words, plan_curve, survey_plan
 from sfumato.release.estimation_words import aligned, percent, short_label
 from sfumato.release.lines_csv import csv_delimiter, csv_rows
+from sfumato.release.streams import FORMATS
 from sfumato.report.figure import drawable, write
 from sfumato.report.shares import respondents_figure
 from sfumato.specs.families import best_for
@@ -147,7 +148,7 @@ def _designed(question: Question, privacy: PrivacyType) -> Mechanism:
 
 def _guess(text: str, proved: Mechanism) -> Prior:
     """Guessed shares, as counts or from a file."""
-    if Path(text).suffix.lower() not in (".csv", ".tsv", ".txt"):
+    if Path(text).suffix.lower() not in FORMATS["csv"]:
         return prior_from_text(text, proved.privacy.space)
     file = Path(text)
     data = read_text(file, _LARGEST_GUESS).encode()

@@ -19,6 +19,7 @@ import numpy as np
 from sfumato.arguments import items
 from sfumato.errors import InvalidInput, NotSupported, keyword, shown
 from sfumato.numbers import as_written
+from sfumato.release.streams import FORMATS
 from sfumato.spaces.axes import look_swapped, swap_box, swapped_axes
 from sfumato.spaces.box import Box
 from sfumato.spaces.earth import to_degrees
@@ -34,7 +35,6 @@ _EDGE = 33  # points along the edge of a box in another system, whose extent in 
 _SMALLEST = 5  # metres: a shorter box in metres, with coordinates like degrees, is one in degrees
 _IN_DEGREES = 360
 _RIGHT_ANGLE = 90
-_TEXT_FILES = (".csv", ".tsv", ".txt")
 
 H3_CELLS = ("h3", "h3_cell", "h3_index", "h3index", "h3_id", "hex_id", "cell")
 """Names of columns that hold cells of H3, in small letters."""
@@ -244,7 +244,7 @@ def file_places(file: Path, corners: bool = False) -> tuple[Any, Any, Any]:
     A CSV file has columns of latitude and longitude, or one of cells of H3, which stand for their middles, or for all
     their ``corners``.
     """
-    if file.suffix.lower() in _TEXT_FILES:
+    if file.suffix.lower() in FORMATS["csv"]:
         table = read_columns(file)
         how = "leave one of them out"
         names = [usual_column(table, words, f"the {words[0]}", how) for words in (LATITUDES, LONGITUDES)]
@@ -277,7 +277,7 @@ def geo_frame(file: Path) -> Any:
     """A file of shapes in degrees, by geopandas (extra ``geo``)."""
     geopandas = geopandas_library()
     try:
-        parquet = file.suffix.lower() in (".parquet", ".pq", ".geoparquet")
+        parquet = file.suffix.lower() in FORMATS["parquet"]
         frame = geopandas.read_parquet(file) if parquet else geopandas.read_file(file)
     except (OSError, ValueError, RuntimeError) as error:
         raise InvalidInput(

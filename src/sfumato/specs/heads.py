@@ -13,12 +13,11 @@ from sfumato.errors import InvalidInput, NotSupported
 from sfumato.files import refuse_endless
 from sfumato.numbers import as_written
 from sfumato.release.reading import delimiter_of, file_batches, file_blocks
+from sfumato.release.streams import FORMATS
 from sfumato.specs.complaints import nearest
 from sfumato.specs.tables import Columns, columns_from_bytes
 
 _ROWS = 1_000
-_TEXTS = (".csv", ".tsv", ".txt")
-_PARQUET = (".parquet", ".pq", ".geoparquet")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -29,10 +28,10 @@ def first_rows(path: str | PathLike[str]) -> Columns:
     if not file.exists():
         raise InvalidInput(f"there is no file {quoted(file)}{like(file)}")
     refuse_endless(file)
-    if ending not in _TEXTS + _PARQUET:
+    if ending not in FORMATS["csv"] + FORMATS["parquet"]:
         raise NotSupported(f"points from {file.name!r}", ["a .csv or .parquet file; `sfumato hide` takes more formats"])
     try:
-        if ending in _PARQUET:
+        if ending in FORMATS["parquet"]:
             return _parquet_rows(file)
         block, final = next(file_blocks(file))
         return columns_from_bytes(block, file, _ROWS, delimiter=delimiter_of(file), final=final)
