@@ -471,3 +471,19 @@ def test_shares_of_a_survey_are_asked_for_and_what_they_lack_says_so(opened: Ope
     expect(page.locator("#numbers")).to_contain_text("Variance of all estimates, times N")
     page.select_option("#loss-kind", "distance")
     expect(page.locator("#numbers")).to_contain_text("Expected loss")
+    assert 0 < loss_of(page) < 4
+
+
+def test_an_epsilon_is_found_for_a_loss_and_rows_are_released(opened: Open, served: Any, tmp_path: Path) -> None:
+    page = opened(link(served, {"spec": LINE}))
+    expect(page.locator("#numbers")).to_contain_text("Expected loss")
+    page.fill("#target", "0.25")
+    page.click("#seek")
+    expect(page.locator("#numbers dd").first).to_contain_text("0.25")
+    assert loss_of(page) <= 0.25 and page.locator("#epsilon-text").input_value() > "1"
+    rows = tmp_path / "answers.csv"
+    rows.write_text("id,answer\na,0\nb,3\n")
+    with page.expect_download() as waiting:
+        page.set_input_files("#rows", rows)
+    told = Path(waiting.value.path()).read_text().splitlines()
+    assert told[0] == "id,answer" and [row[:2] for row in told[1:]] == ["a,", "b,"]

@@ -357,10 +357,52 @@ def test_shares_of_a_survey_are_designed_and_what_they_lack_is_refused(studio: S
     spec = {"space": {"kind": "discrete", "n": 3}, "privacy": {"epsilon": "1"}, "objective": "shares"}
     found = studio.ask("design", spec=spec)
     assert found["lost"].startswith("Variance") and found["loss_name"] == "variance" and found["blind"] is None
-    asked = as_question(spec_from_text("objective = 'shares'\n[space]\nkind = 'discrete'\nn = 3\n[privacy]\nepsilon = 1"))
+    asked = as_question(
+        spec_from_text("objective = 'shares'\n[space]\nkind = 'discrete'\nn = 3\n[privacy]\nepsilon = 1")
+    )
     assert found["loss"] == pytest.approx(float(best_for(asked).loss), rel=1e-3)
     assert "curve" in found["tasks"] and "compare" not in found["tasks"]
     curve = studio.ask("curve", spec=spec, epsilons=["0.5", "1", "2"])
     losses = [point["loss"] for point in curve["points"]]
     assert losses == sorted(losses, reverse=True)
     assert "for shares of a population" in studio.refusal("compare", spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "target", "least"),
+    [
+        (LINE, "1/2", 0.9),
+        ({"space": {"kind": "box", "sides": ["3"], "step": "1"}, "privacy": {"epsilon": "1"}}, "0.4", 0.5),
+        ({"space": {"kind": "discrete", "n": 2}, "privacy": {"epsilon": "1"}, "objective": "shares"}, "2", 1.0),
+    ],
+)
+def test_the_smallest_epsilon_for_a_target_is_found(
+    studio: Studio, spec: dict[str, Any], target: str, least: float
+) -> None:
+    found = studio.ask("calibrate", spec=spec, target=target)
+    assert least < float(found["low"]) < float(found["epsilon"]) < 4
+    assert found["loss"] <= float(Fraction(target)) * (1 + 1e-9)
+    assert "must lie" in studio.refusal("calibrate", spec=LINE, target="7")
+
+
+def test_rows_are_released_by_the_mechanism_that_is_shown(studio: Studio) -> None:
+    rows = "id,answer\n" + "".join(f"{k},{k % 4}\n" for k in range(40))
+    done = studio.ask("release", spec=LINE, text=rows, name="answers.csv")
+    head, *told = done["text"].splitlines()
+    assert head == "id,answer" and [row.split(",")[0] for row in told] == [str(k) for k in range(40)]
+    assert {row.split(",")[1] for row in told} <= {"0", "1", "2", "3"} and "40 rows of answers.csv" in done["said"]
+    refused = studio.refusal("release", spec=LINE, text="a,b\n0,1\n2,3\n", name="two.csv")
+    assert "'a' and 'b' may be it" in refused
+    assert studio.ask("release", spec=LINE, text="a,b\n0,1\n2,3\n", name="two.csv", column="b")["text"].startswith(
+        "a,b\n0,"
+    )
+    assert "no column holds secrets" in studio.refusal("release", spec=LINE, text="a\n9\n", name="none.csv")
+
+
+def test_points_are_released_on_a_box(studio: Studio) -> None:
+    spec = {"space": {"kind": "box", "sides": ["3", "3"], "step": "1", "unit": "km"}, "privacy": {"epsilon": "2"}}
+    done = studio.ask("release", spec=spec, text="x,y,what\n0.5,1.5,shop\n2.5,0.25,home\n", name="points.csv")
+    rows = [row.split(",") for row in done["text"].splitlines()[1:]]
+    assert [row[2] for row in rows] == ["shop", "home"]
+    assert all(0 <= float(value) <= 3 for row in rows for value in row[:2])
+    assert "needs columns" in studio.refusal("release", spec=spec, text="a,b\n1,2\n", name="points.csv")

@@ -76,8 +76,8 @@ def _shares(best: Design, question: Question) -> dict[str, Any]:
     return {**table_of(best.mechanism, question.space), "exact": "", "blind": None, "loss_name": "variance"}
 
 
-_ON_BOXES = ("look", "design", "density", "curve", "mechanism", "report", "page", "spec")
-_ABOUT_SHARES = ("look", "design", "curve", "mechanism", "report", "page", "spec")
+_ON_BOXES = ("look", "design", "density", "curve", "calibrate", "release", "mechanism", "report", "page", "spec")
+_ABOUT_SHARES = ("look", "design", "curve", "calibrate", "release", "mechanism", "report", "page", "spec")
 
 VIEWS = {
     "places": View(

@@ -87,6 +87,20 @@ class CitiesRequest(_Request):
     most: Annotated[int, Field(ge=3, le=200)] = 40
 
 
+class CalibrateRequest(SpecRequest):
+    """A loss that is to be reached, or a variance, as text: a number, or a length with its unit."""
+
+    target: Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME)]
+
+
+class ReleaseRequest(SpecRequest):
+    """Rows as the text of a CSV file, and the column that is released where its values do not say it."""
+
+    text: Annotated[str, Field(min_length=1, max_length=LARGEST_BODY)]
+    name: Annotated[str, Field(max_length=_LONGEST_NAME)] = "the file"
+    column: Annotated[str, Field(max_length=_LONGEST_NAME)] = ""
+
+
 @dataclass(frozen=True)
 class Task:
     """What a task is requested with, how long it may take, how many secrets it takes on, and how a refusal calls it.
@@ -107,6 +121,8 @@ TASKS = {
     "design": Task(DesignRequest, 900.0, words="a design"),
     "curve": Task(CurveRequest, 900.0, 400, "a curve", designs=False),
     "compare": Task(SpecRequest, 120.0, 256, "a comparison"),
+    "calibrate": Task(CalibrateRequest, 900.0, 400, "a search for ε", designs=False),
+    "release": Task(ReleaseRequest, 900.0, words="a release"),
     "kernels": Task(KernelsRequest, 60.0, 6, "a list of kernels"),
     "verdicts": Task(VerdictsRequest, 120.0, 256, "verdicts"),
     "audit": Task(AuditRequest, 300.0, 400, "an audit"),

@@ -19,12 +19,13 @@ from sfumato.certify.file import to_bytes
 from sfumato.channels import Prior
 from sfumato.client.page import visitors_page
 from sfumato.design import Curve, is_universally_optimal
+from sfumato.design.calibration import calibrate
 from sfumato.design.comparison import compare_known
 from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms import MECHANISMS
-from sfumato.numbers import at_most, float_above, float_below, floats, told_apart
+from sfumato.numbers import at_most, between, float_above, float_below, floats, told_apart
 from sfumato.privacy import PrivacyType, has_tight_constraints, is_regular, kernels, satisfies
 from sfumato.privacy.promise import rate
 from sfumato.report.audit import audit
@@ -39,6 +40,7 @@ from sfumato.specs.spec import Spec, spec_from_values, to_toml
 from sfumato.specs.words import per
 from sfumato.studio.boxes import on_coordinates, point_figures
 from sfumato.studio.families import VIEWS, View
+from sfumato.studio.released import released
 from sfumato.studio.requests import TASKS, checked_spec, key_of
 from sfumato.studio.uploads import cities, points, uploaded
 from sfumato.studio.views import figure_of, packed, table_of
@@ -108,11 +110,12 @@ class Desk:
             self.promise()
         watch = _AskedWatch(self.question.time_limit, self.stopping)
         return best_for(
-            self.question, privacy=privacy, tolerance=tolerance, time_limit=watch, progress=self._teller(before),
+            self.question, privacy=privacy, tolerance=tolerance, time_limit=watch, progress=self.teller(before),
             trail=self.trail,
         )  # fmt: skip
 
-    def _teller(self, before: str) -> Callable[[Any], None]:
+    def teller(self, before: str) -> Callable[[Any], None]:
+        """What tells the page of a search, a few times a second, and ends it where somebody asks for that."""
         last = perf_counter()
 
         def tell(state: Any) -> None:
@@ -245,6 +248,24 @@ def _drawn(points: list[tuple[Fraction, Design]]) -> dict[str, Any]:
         for e, m in points
     ]
     return {"figure": figure_of(curve_figure(Curve(epsilons, designs))), "points": told}
+
+
+def _calibrate(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    """The smallest ε with which no more is lost than a target, or estimates have no more variance."""
+    asked = desk.question
+    loss = None if asked.family.stakes(asked) is None else asked.loss_on_outputs
+    found = calibrate(
+        asked.prior, loss, asked.space, target=values["target"], objective=asked.objective,
+        outputs=None if asked.family.listed else asked.outputs, time_limit=_AskedWatch(asked.time_limit, desk.stopping),
+        progress=desk.teller("looking for ε"),
+    )  # fmt: skip
+    low, high = between(found.low, found.high)
+    return {"epsilon": high, "low": low, "loss": float_above(found.design.loss), "lost": desk.view.lost}
+
+
+def _release(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    """Rows of a file, released by the mechanism that is shown."""
+    return released(desk.best().mechanism, desk.question, values["text"], values["name"], values["column"])
 
 
 def _compare(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
@@ -390,6 +411,8 @@ _ANSWERS: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {
     "look": _look,
     "design": _design,
     "curve": _curve,
+    "calibrate": _calibrate,
+    "release": _release,
     "compare": _compare,
     "kernels": _kernels,
     "verdicts": _verdicts,

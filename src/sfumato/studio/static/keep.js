@@ -1,10 +1,10 @@
 // What one takes away: the mechanism, the report, a page for visitors, the spec, a link.
 
-import { $, complain, make, say, toast } from "./dom.js";
+import { $, chosenText, complain, make, say, toast } from "./dom.js";
 import { ask, bytes, Refusal } from "./server.js";
 import { link, state } from "./state.js";
 
-const KINDS = { "sfm": "application/octet-stream", "html": "text/html", "toml": "application/toml" };
+const KINDS = { "csv": "text/csv", "sfm": "application/octet-stream", "html": "text/html", "toml": "application/toml" };
 
 let allowed = true;
 
@@ -26,7 +26,9 @@ export async function keep(task, values) {
     anchor.click();
     anchor.remove();
     setTimeout(() => URL.revokeObjectURL(address), 10_000);
-    say(`${answer.name} is downloaded`);
+    const words = answer.said ?? `${answer.name} is downloaded`;
+    if (answer.said) toast(words);
+    say(words);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     complain(error.message);
@@ -42,6 +44,11 @@ export function build() {
       button.focus();
     });
   }
+  $("rows").addEventListener("change", async () => {
+    const chosen = await chosenText($("rows"), complain);
+    if (chosen) await keep("release", { spec: state().spec, ...chosen });
+    $("rows").value = ""; // the same file may be chosen again: another release
+  });
   $("copy-link").addEventListener("click", async () => {
     const address = await link();
     try {

@@ -31,8 +31,8 @@ async function begin() {
   keep.build();
   form.build({ painting: map.painting });
   tabs();
-  $("stop").addEventListener("click", () => { stopDesign(); for (const view of Object.values(ASKING)) view.question.stop(); });
-  $("cancel").addEventListener("click", () => { cancelDesign(); for (const view of [...Object.values(ASKING), audit, density]) view.question.leave(true); });
+  $("stop").addEventListener("click", () => { stopDesign(); for (const view of Object.values(ASKING)) view.question.stop(); promise.search.stop(); });
+  $("cancel").addEventListener("click", () => { cancelDesign(); for (const view of [...Object.values(ASKING), audit, density]) view.question.leave(true); promise.search.leave(true); });
   if (innerWidth < 992) $("question").open = false; // on a narrow screen the mechanism comes first
   onDesign(showDesign, showPlace);
   hear(changed);

@@ -1,6 +1,7 @@
 // ε: a slider for the hand, a text for the head, a sentence for both. Equal steps of the slider are equal factors.
 
-import { $, above, near } from "./dom.js";
+import { $, above, near, toast } from "./dom.js";
+import { Question } from "./question.js";
 import { change, state } from "./state.js";
 import { hold } from "./work.js";
 
@@ -22,6 +23,19 @@ export function build() {
   text.addEventListener("blur", () => { editing = false; });
   text.addEventListener("change", () => typed());
   text.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); typed(); } });
+  $("seek").addEventListener("click", sought);
+  $("target").addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); sought(); } });
+}
+
+/** The smallest ε that is enough for a loss; the design there follows. */
+export const search = new Question("calibrate", ({ epsilon, low, loss, lost }) => {
+  set(String(epsilon), "epsilon");
+  toast(`ε = ${epsilon} is enough: ${lost.toLowerCase()} ${above(loss)}.${Number(low) > 0 ? ` ε = ${low} is too small for any mechanism.` : ""}`);
+});
+
+function sought() {
+  const target = $("target").value.trim().replace(",", ".");
+  if (target) search.ask({ spec: state().spec, target });
 }
 
 function moved(done) {
