@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
-from sfumato.design.compatibility import epsilon_star, least_exponential, packing_bound, tradeoff_grid
+from sfumato.theory.compatibility import epsilon_star, least_exponential, packing_bound, tradeoff_grid
 from timing import Table, measure
 
 DELTAS = np.geomspace(0.01, 0.5, 20).tolist()

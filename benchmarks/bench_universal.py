@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import sfumato as sf
-from sfumato.design.universal import is_universally_optimal, universal_design, worst_case_regret
-from sfumato.design.universal.least_loss import LeastLoss
-from sfumato.design.universal.prior_sets import all_priors
-from sfumato.design.universal.refute import refute
 from sfumato.losses import bin, distance, member, nib
+from sfumato.theory.universal import is_universally_optimal, universal_design, worst_case_regret
+from sfumato.theory.universal.least_loss import LeastLoss
+from sfumato.theory.universal.prior_sets import all_priors
+from sfumato.theory.universal.refute import refute
 from timing import Table, measure
 
 try:
-    from sfumato.design.universal.question import pose
+    from sfumato.theory.universal.question import pose
 except ImportError:  # a tree from before, which compare.py measures beside this one
-    from sfumato.design.universal.question import question as pose
+    from sfumato.theory.universal.question import question as pose
 
 REPEATS = 3
 

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.design.compatibility.exponential import net_measure
 from sfumato.design.objectives import weighted
 from sfumato.errors import InvalidInput, InvalidPrior, Mismatch
 from sfumato.labels import in_order, table_in_order
@@ -22,6 +21,7 @@ from sfumato.privacy import ratio_bounds
 from sfumato.release.estimation import nearest_prior
 from sfumato.release.estimation_counts import output_counts
 from sfumato.release.estimation_rows import posteriors, remap_rows
+from sfumato.theory.compatibility.exponential import net_measure
 
 
 class Level(IntEnum):

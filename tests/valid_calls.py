@@ -18,10 +18,10 @@ import numpy as np
 import sfumato as sf
 from sfumato import continuous as co
 from sfumato import measures
-from sfumato.design import compatibility
 from sfumato.mechanisms import Lattice
 from sfumato.privacy import Endpoint
 from sfumato.privacy.predicates_curves import Growth
+from sfumato.theory import compatibility
 from valid_nouns import for_opendp, ledger_of, noun, ones, rows, saved
 
 __all__ = ["CALLS", "Given", "noun"]

@@ -36,10 +36,8 @@ from .channels import remap as remap
 from .design import Design as Design
 from .design import calibrate as calibrate
 from .design import compare_known as compare_known
-from .design import compatibility as compatibility
 from .design import curve as curve
 from .design import objectives as objectives
-from .design import universal as universal
 from .losses import Gain as Gain
 from .losses import Loss as Loss
 from .measures import bayes_vulnerability as bayes_vulnerability
@@ -84,6 +82,8 @@ from .spaces import line as line
 from .spaces import points as points
 from .spaces import query as query
 from .spaces import sum_query as sum_query
+from .theory import compatibility as compatibility
+from .theory import universal as universal
 from .verdict import Outcome as Outcome
 from .verdict import Verdict as Verdict
 

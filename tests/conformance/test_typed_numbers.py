@@ -24,7 +24,7 @@ from scipy.stats import norm
 
 import sfumato as sf
 from sfumato.certify.protocol import Domain
-from sfumato.design import compatibility, objectives
+from sfumato.design import objectives
 from sfumato.errors import InvalidEpsilon, SfumatoError
 from sfumato.mechanisms.continuous import IntervalLoss, absolute_error, squared_error
 from sfumato.privacy import predicates
@@ -32,10 +32,11 @@ from sfumato.release import cross_table, plan_curve, survey_plan
 from sfumato.release.places import Position, coordinates_of
 from sfumato.release.terms import Terms
 from sfumato.report import respondents_figure, shares_figure
+from sfumato.theory import compatibility
 
 ROOMS = ("", ".spaces", ".channels", ".losses", ".measures", ".orders", ".privacy", ".privacy.predicates", ".certify",
-         ".mechanisms", ".mechanisms.continuous", ".design", ".design.objectives", ".design.compatibility",
-         ".design.universal", ".release", ".report")  # fmt: skip
+         ".mechanisms", ".mechanisms.continuous", ".design", ".design.objectives", ".theory.compatibility",
+         ".theory.universal", ".release", ".report")  # fmt: skip
 
 TENTHS, APART = sf.line(11, step="1/10"), sf.line(2, step="3/10")
 TWO, THREE = sf.line(2), sf.line(3)

@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import losses
-from sfumato.design.universal import is_universally_optimal, universal_design, utility_set, worst_case_regret
+from sfumato.theory.universal import is_universally_optimal, universal_design, utility_set, worst_case_regret
 
 LEAST = [
     (sf.discrete(3), "1/2", "bin", "1/24"),

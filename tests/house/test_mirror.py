@@ -1,8 +1,8 @@
 """Source, tests and reference mirror each other: who knows one path knows three.
 
 - A test file below ``tests/ROOM`` is named after a module or a folder of that room, with what it is about behind the
-  name: ``tests/design/test_universal_regret.py`` and ``tests/design/universal/test_regret.py`` are both about
-  ``design/universal/regret.py``. What concerns a room as a whole has a name in ``THEMES``.
+  name: ``tests/theory/test_universal_regret.py`` and ``tests/theory/universal/test_regret.py`` are both about
+  ``theory/universal/regret.py``. What concerns a room as a whole has a name in ``THEMES``.
 - A module has such a test, or is a part of a module of its room that has one (it is imported by it, or has its name
   and a word more), or defines nothing and only collects names.
 - A module from which its room takes public names stands on the reference page of the room.

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.design.compatibility import (
+from sfumato.mechanisms import exponential
+from sfumato.theory.compatibility import (
     ball,
     chance_of_missing,
     countable_discrete,
@@ -31,8 +32,7 @@ from sfumato.design.compatibility import (
     thresholds,
     tradeoff_grid,
 )
-from sfumato.design.compatibility.utility import utility
-from sfumato.mechanisms import exponential
+from sfumato.theory.compatibility.utility import utility
 from strategies import spaces
 
 CHANCES = st.sampled_from([Fraction(1, 20), Fraction(1, 8), Fraction(1, 4), Fraction(2, 5)])

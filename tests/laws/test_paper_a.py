@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato import losses
-from sfumato.design.universal import impossibility, is_universally_optimal, universal_design, worst_case_regret
-from sfumato.design.universal.impossibility import _served
-from sfumato.design.universal.least_loss import LeastLoss
-from sfumato.design.universal.question import pose
+from sfumato.theory.universal import impossibility, is_universally_optimal, universal_design, worst_case_regret
+from sfumato.theory.universal.impossibility import _served
+from sfumato.theory.universal.least_loss import LeastLoss
+from sfumato.theory.universal.question import pose
 from strategies import alphas, channels, exact_private_channels, priors
 from strategies import losses as random_losses
 

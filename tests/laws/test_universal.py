@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import losses
 from sfumato.channels.channel import Channel
-from sfumato.design.universal import is_universally_optimal, worst_case_regret
 from sfumato.losses.classes import is_monotone, is_single_crossing
 from sfumato.privacy.similarity import similarity
+from sfumato.theory.universal import is_universally_optimal, worst_case_regret
 from strategies import alphas, trees
 
 

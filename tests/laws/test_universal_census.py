@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import losses
-from sfumato.design.universal import universal_design, worst_case_regret
+from sfumato.theory.universal import universal_design, worst_case_regret
 
 
 def regret(mechanism: Any, loss: sf.Loss, privacy: sf.PrivacyType) -> Fraction:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato import losses
 from sfumato.channels.channel import Channel
-from sfumato.design.universal import universal_design, worst_case_regret
-from sfumato.design.universal.prior_sets import all_priors
-from sfumato.design.universal.question import pose
-from sfumato.design.universal.regret import _passes_rays, cells_of
+from sfumato.theory.universal import universal_design, worst_case_regret
+from sfumato.theory.universal.prior_sets import all_priors
+from sfumato.theory.universal.question import pose
+from sfumato.theory.universal.regret import _passes_rays, cells_of
 from strategies import alphas, exact_private_channels, trees
 from strategies import losses as random_losses
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design.universal import universal_design
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.papers.paper_a_universal import UNIVERSAL
 from sfumato.report.priors import entropy_surface, prior_map, prior_map_figure
+from sfumato.theory.universal import universal_design
 
 PRIVACY = sf.PrivacyType(sf.discrete(3), alpha="1/2")
 LOSS = sf.losses.bin(PRIVACY.space)

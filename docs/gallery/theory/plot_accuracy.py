@@ -8,8 +8,8 @@ whatever the secret is. ε* is the smallest ε for which any mechanism does that
 """
 
 import sfumato as sf
-from sfumato.design.compatibility import least_exponential, theorem_34
 from sfumato.report.figure import ROLES, SERIES, canvas
+from sfumato.theory.compatibility import least_exponential, theorem_34
 
 space, gammas, deltas = sf.line(13), range(1, 6), ("1/20", "1/5")
 grid = sf.compatibility.tradeoff_grid(space, gammas, deltas, precision=0.02)
@@ -86,4 +86,4 @@ assert bounds == sorted(bounds)
 
 # %%
 # Whole curves come from ``sf.compatibility.tradeoff_grid``, with a proof at both ends of every value. Functions:
-# :py:mod:`sfumato.design.compatibility`.
+# :py:mod:`sfumato.theory.compatibility`.

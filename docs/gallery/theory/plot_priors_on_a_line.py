@@ -22,4 +22,4 @@ prior_map_figure(prior_map(mechanisms, loss, privacy)).show()
 assert least.upper == 0 < sf.universal.worst_case_regret(mechanisms["geometric"], loss).lower
 
 # %%
-# Functions: :py:mod:`sfumato.report.priors`, :py:mod:`sfumato.design.universal`.
+# Functions: :py:mod:`sfumato.report.priors`, :py:mod:`sfumato.theory.universal`.

@@ -15,11 +15,11 @@ from sfumato.channels import Prior
 from sfumato.cli.designs import listed_secrets, read_question
 from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer
 from sfumato.cli.progress import line
-from sfumato.design.universal import is_universally_optimal, universal_design
 from sfumato.errors import InvalidInput, NotSupported, in_one_line
 from sfumato.files import place_for
 from sfumato.numbers import between
 from sfumato.specs.question import Question
+from sfumato.theory.universal import is_universally_optimal, universal_design
 from sfumato.verdict import Verdict
 
 

@@ -1,10 +1,10 @@
-"""BEST answers: the best mechanism for a prior, a loss, a promise and an objective; and for every prior at once.
+"""BEST answers: the best mechanism for a prior, a loss, a promise and an objective.
 
 ``sf.design(prior, loss, privacy)`` calls :func:`sfumato.design.optimal.design`: the room is called like its function,
 see :class:`sfumato.rooms.CallableRoom`.
 """
 
-from sfumato.design import calibration, compatibility, objectives, universal
+from sfumato.design import calibration, objectives
 from sfumato.design.calibration import *
 from sfumato.design.comparison import compare_known, known_on_box
 from sfumato.design.comparison_rows import Comparison
@@ -13,8 +13,6 @@ from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
 from sfumato.design.result import BoxDesign, Design
 from sfumato.design.shares import SharesDesign
-from sfumato.design.universal import *
-from sfumato.design.universal.answers import *
 from sfumato.rooms import callable_room
 
 __all__ = [
@@ -24,13 +22,11 @@ __all__ = [
     "Objective",
     "SharesDesign",
     "compare_known",
-    "compatibility",
     "design",
     "known_mechanism",
     "known_on_box",
     "objectives",
-    "universal",
 ]
-__all__ += calibration.__all__ + universal.__all__
+__all__ += calibration.__all__
 
 callable_room(__name__)

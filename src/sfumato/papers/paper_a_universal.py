@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sfumato.design.universal import impossibility, is_universally_optimal, universal_design
 from sfumato.losses import Loss, absolute, bin, has_dominating_action, is_monotone, is_trivial, matrix, nib
 from sfumato.mechanisms import closest_pair
 from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.privacy import PrivacyType
 from sfumato.report.priors import entropy_surface
 from sfumato.spaces import FiniteSpace, cycle, discrete, grid, hamming, line, star
+from sfumato.theory.universal import impossibility, is_universally_optimal, universal_design
 
 
 def theorem_10() -> PaperTable:

@@ -8,7 +8,10 @@ from typing import Any
 
 from scipy.stats import norm, uniform
 
-from sfumato.design.compatibility import (
+from sfumato.numbers import at_least, at_most
+from sfumato.papers.tables import PaperTable, exact_cell
+from sfumato.spaces import FiniteSpace, discrete, hamming, line
+from sfumato.theory.compatibility import (
     Answers,
     ball,
     countable_discrete,
@@ -26,9 +29,6 @@ from sfumato.design.compatibility import (
     theorem_34,
     thresholds,
 )
-from sfumato.numbers import at_least, at_most
-from sfumato.papers.tables import PaperTable, exact_cell
-from sfumato.spaces import FiniteSpace, discrete, hamming, line
 from sfumato.verdict import Verdict
 
 _GAMMA, _DELTA = Fraction(1, 4), Fraction(1, 10)

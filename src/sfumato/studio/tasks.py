@@ -18,7 +18,7 @@ from sfumato.certify.certificate import certificate_of
 from sfumato.certify.file import to_bytes
 from sfumato.channels import Prior
 from sfumato.client.page import visitors_page
-from sfumato.design import Curve, is_universally_optimal
+from sfumato.design import Curve
 from sfumato.design.calibration import calibrate
 from sfumato.design.comparison import compare_known
 from sfumato.design.result import Design
@@ -44,6 +44,7 @@ from sfumato.studio.released import released
 from sfumato.studio.requests import TASKS, checked_spec, key_of
 from sfumato.studio.uploads import cities, points, uploaded
 from sfumato.studio.views import figure_of, packed, table_of
+from sfumato.theory import is_universally_optimal
 from sfumato.verdict import Verdict
 from sfumato.watch import Watch
 

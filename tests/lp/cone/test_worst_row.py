@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design.compatibility.utility import utility
 from sfumato.design.objectives import worst_secret
 from sfumato.design.problem import problem
 from sfumato.design.solvers.reduced import reduced_program
@@ -17,6 +16,7 @@ from sfumato.errors import NotSupported
 from sfumato.lp.cone.arrays import solve_batched
 from sfumato.lp.cone.program import ColumnProgram, Ending, Limit, column_bound
 from sfumato.lp.cone.worst_row import solve_worst_row
+from sfumato.theory.compatibility.utility import utility
 
 POINTS = sf.points(np.random.default_rng(4).random((14, 2)).round(3).tolist())
 
