@@ -16,8 +16,9 @@ import sfumato as sf
 from forgeries import packed
 from sfumato import errors
 from sfumato.certify import kernel, twin
-from sfumato.certify.certificate import Certificate, Section
+from sfumato.certify.certificate import Certificate
 from sfumato.certify.closure import bounds_of, close_integers
+from sfumato.certify.sections import Section
 
 NONE = kernel.NOWHERE
 

@@ -22,9 +22,10 @@ import sfumato as sf
 from sfumato import errors, losses
 from sfumato.certify import file as written
 from sfumato.certify import kernel
-from sfumato.certify.certificate import Section, certificate
+from sfumato.certify.certificate import certificate
 from sfumato.certify.file import packed, to_bytes
 from sfumato.certify.label_json import label_from_json, label_to_json
+from sfumato.certify.sections import Section
 from sfumato.mechanisms.box_noise import laplace_noise, noise_table
 from strategies import exact_private_channels, privacy_types
 

@@ -19,11 +19,12 @@ from scipy.optimize import linprog
 import sfumato as sf
 from sfumato.certify import kernel
 from sfumato.certify.box_bounds import covering, finite_prior, finite_shape, splits_to_depths
-from sfumato.certify.certificate import Certificate, Section
+from sfumato.certify.certificate import Certificate
 from sfumato.certify.coordinates import BoxBound, BoxClaim, BoxMechanism, prove_on_box
 from sfumato.certify.file import to_bytes
 from sfumato.certify.mechanism import Dual
 from sfumato.certify.noise import noise_certificate
+from sfumato.certify.sections import Section
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput
 from sfumato.losses.coordinates import CoordinateLoss

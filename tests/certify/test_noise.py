@@ -15,10 +15,11 @@ import pytest
 import sfumato as sf
 from sfumato.certify import kernel
 from sfumato.certify.bundle import kernel_file
-from sfumato.certify.certificate import Certificate, Section
+from sfumato.certify.certificate import Certificate
 from sfumato.certify.file import to_bytes
 from sfumato.certify.noise import BoxNoise, LayerBound, NoiseClaim, noise_certificate, prove_noise
 from sfumato.certify.noise import claimed as claimed_by_kernel
+from sfumato.certify.sections import Section
 from sfumato.errors import InvalidInput, PrivacyViolation
 from sfumato.mechanisms.box_noise import noise_on_box
 from sfumato.spaces.box import box

@@ -5,17 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sfumato.certify import kernel
-from sfumato.certify.certificate import (
-    Certificate,
-    Section,
-    dual_header,
-    integer_section,
-    is_short_text,
-    notes_to_json,
-)
-from sfumato.certify.file import shares_of, table_of
+from sfumato.certify.certificate import Certificate, dual_header, is_short_text, notes_to_json
+from sfumato.certify.file import shares_of
 from sfumato.certify.label_json import label_to_json
+from sfumato.certify.sections import Section, laid, values_of
 from sfumato.channels.prior import Prior
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.numbers import Array, common_denominator
@@ -58,7 +54,7 @@ def coordinates_certificate(
 ) -> Certificate:
     """What files about coordinates have in common: a box, a promise about all its points, integers."""
     promised = {"alpha": str(privacy.alpha)} if privacy.epsilon is None else {"epsilon": str(privacy.epsilon)}
-    sections = {"weights": integer_section(weights)}
+    sections = laid(weights=weights)
     header: dict[str, Any] = {
         "version": kernel.VERSION,
         "total": str(total),
@@ -85,7 +81,7 @@ def _frame(frame: EarthFrame) -> dict[str, Any]:
 
 def claim_header(claim: CoordinateClaim, sections: dict[str, Section]) -> dict[str, Any]:
     """What a claim says of the loss; the prior becomes a section."""
-    sections["prior"] = integer_section(common_denominator(claim.prior.weights)[0])
+    sections |= laid(prior=common_denominator(claim.prior.weights)[0])
     claims: dict[str, Any] = {"kind": kernel.BOX_CLAIM, "loss": str(claim.value), "parts": claim.parts}
     if is_short_text(claim.loss.name):
         claims["loss_name"] = claim.loss.name
@@ -98,7 +94,7 @@ def _claims(claim: BoxClaim, sections: dict[str, Section]) -> dict[str, Any]:
         claims |= {**dual_header(bound.value, bound.dual, sections), "bound_parts": list(bound.parts)}
         if max(bound.strides, default=1) > 1:
             claims["bound_strides"] = list(bound.strides)
-        sections["splits"] = Section(1, bytes(bound.splits))
+        sections |= laid(splits=np.frombuffer(bound.splits, dtype=np.uint8))
     return claims
 
 
@@ -107,7 +103,7 @@ def claimed_loss(
 ) -> tuple[Prior, CoordinateLoss, Fraction, int]:
     """The same, read from a file: prior, loss, its value and the parts for which it is summed up."""
     claims = kernel.distance_claim(header)
-    prior = Prior(box, shares_of(table_of(sections["prior"], header.widths["prior"], (len(box),)).tolist()))
+    prior = Prior(box, shares_of(values_of("prior", header, sections)[0].tolist()))
     return prior, CoordinateLoss(box, claims.loss_name), claims.loss, claims.parts
 
 

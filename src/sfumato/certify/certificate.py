@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.certify import kernel
 from sfumato.certify.label_json import label_to_json
 from sfumato.certify.mechanism import Claim, Dual, Mechanism, SharesClaim
-from sfumato.channels.prior import Prior
+from sfumato.certify.sections import Section, laid
 from sfumato.errors import InvalidInput, shown
 from sfumato.numbers import Array, common_denominator, is_exact
 from sfumato.privacy.events import EventPromise
@@ -29,16 +29,6 @@ _LARGEST_EXACT_DOUBLE = 2**53
 _LONGEST_STEP = 13_000  # Bits of a step: the kernel reads up to 4000 digits, and encloses factors without one.
 
 _LONGEST_NAME = 200  # Characters of a name, as the kernel has it for spaces.
-
-_LARGEST_BITS = 8192  # Bits of a weight: the kernel reads totals of up to 4000 digits.
-
-
-@dataclass(frozen=True)
-class Section:
-    """Numbers of fixed width, little-endian."""
-
-    width: int
-    data: bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +70,7 @@ def certificate(
 ) -> Certificate:
     """Lay out a mechanism for the kernel."""
     space = privacy.space
-    sections = {"weights": integer_section(weights)}
+    sections = laid(weights=weights)
     source, ruler = _metric(space, sections)
     drawn = None if space.coordinates is None else space.coordinates.tolist()
     ground = {} if space.ground is None else {"ground": space.ground.to_json()}  # for releases: no checker reads it
@@ -97,16 +87,17 @@ def certificate(
     }
     if events:
         header["events"] = [_event(event) for event in events]
-        for end in ("upper", "lower"):
-            sections[f"event_{end}"] = index_section(np.concatenate([getattr(event, end) for event in events]))
+        upper, lower = zip(*((event.upper, event.lower) for event in events), strict=True)
+        sections |= laid(event_upper=np.concatenate(upper), event_lower=np.concatenate(lower))
     if isinstance(claim, SharesClaim):
         header["claims"] = _shares_claims(claim, sections)
     elif claim is not None:
         header["claims"] = _claims(claim, sections)
         if events and claim.bound is not None and claim.dual is not None:
-            sections["event_dual"] = integer_section(np.asarray(claim.dual.event_values))
-            sections["event_dual_pair"] = index_section(claim.dual.event_pair)
-            sections["event_dual_action"] = index_section(claim.dual.event_action)
+            dual = claim.dual
+            sections |= laid(
+                event_dual=dual.event_values, event_dual_pair=dual.event_pair, event_dual_action=dual.event_action
+            )
     return Certificate(header, sections)
 
 
@@ -165,53 +156,30 @@ def _metric(space: FiniteSpace, sections: dict[str, Section]) -> tuple[str, Dist
     if space.edges is not None:
         # the pairs in use may be fewer than the edges: implied edges define no distance
         lengths = space.pair_distances
-        sections["edge_first"], sections["edge_second"] = map(index_section, space.pairs)
-        sections["distances"] = _distances(lengths, lengths.values)
+        first, second = space.pairs
+        sections |= laid(edge_first=first, edge_second=second, distances=_as_stored(lengths, lengths.values))
         return "edges", lengths
     table = space.distances
     upper = np.triu_indices(len(space), 1)
-    sections["distances"] = _distances(table, table.values[upper])
+    sections |= laid(distances=_as_stored(table, table.values[upper]))
     via = space.midpoints[upper]
     if (via >= 0).any():
-        sections["via"] = index_section(np.where(via < 0, kernel.NOWHERE, via.astype(np.int64)))
+        sections |= laid(via=np.where(via < 0, kernel.NOWHERE, via.astype(np.int64)))
     return "table", table
 
 
-def _distances(table: Distances, values: NDArray[Any]) -> Section:
+def _as_stored(table: Distances, values: NDArray[Any]) -> NDArray[Any]:
+    """Distances with the kernel's number for what is infinite."""
     if table.form is Form.FLOAT:
-        return _float_section(values)
-    stored = values.astype("<u8")
+        return values
+    stored = values.astype(np.uint64)
     stored[values == INFINITE] = kernel.UNBOUNDED
-    return Section(8, stored.tobytes())
-
-
-def index_section(values: Any) -> Section:
-    """Numbers of secrets, outputs and actions."""
-    return Section(4, np.asarray(values).astype("<u4").tobytes())
-
-
-def integer_section(values: Array) -> Section:
-    """Non-negative integers in the fewest bytes that are 1, 2, 4, 8 or a multiple of 8."""
-    flat = values.ravel()
-    if not flat.size:  # a bound that needs no dual number
-        return Section(1, b"")
-    if flat.dtype.kind not in "iuO" or any(v < 0 or v != int(v) for v in (flat.min(), flat.max())):
-        raise InvalidInput("weights must be non-negative integers")
-    largest = int(flat.max())
-    if largest.bit_length() > _LARGEST_BITS:
-        raise InvalidInput(f"a weight of {largest.bit_length()} bits is beyond the {_LARGEST_BITS} that files hold")
-    for width in (1, 2, 4, 8):
-        if largest < 1 << (8 * width):
-            return Section(width, flat.astype(np.uint64).astype(f"<u{width}").tobytes())
-    width = 8 * (-(-largest.bit_length() // 64))
-    return Section(width, b"".join(int(v).to_bytes(width, "little") for v in flat))
+    return stored
 
 
 def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
-    sections["prior"] = _prior_section(claim.priors or (claim.prior,))
     table, unit = _loss_table(claim.loss.matrix)
-    sections["loss"] = _float_section(table)
-    sections["remap"] = index_section(claim.remap)
+    sections |= laid(prior=_counts(claim), loss=table, remap=claim.remap)
     claims: dict[str, Any] = {
         "loss": str(claim.value), "loss_unit": str(unit), "actions": [label_to_json(a) for a in claim.loss.actions],
         "criterion": claim.criterion, "kind": "loss",
@@ -220,7 +188,7 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
         claims["loss_name"] = claim.loss.name  # for people: no checker reads it
     if claim.ceilings:
         tables, units = zip(*(_loss_table(ceiling.loss.matrix) for ceiling in claim.ceilings), strict=True)
-        sections["ceilings"] = _float_section(np.concatenate(tables))
+        sections |= laid(ceilings=np.concatenate(tables))
         claims["ceilings"] = [
             {
                 "name": ceiling.loss.name if is_short_text(ceiling.loss.name) else "",
@@ -232,44 +200,38 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
     if claim.bound is not None and claim.dual is not None:
         claims |= dual_header(claim.bound, claim.dual, sections)
         if claim.priors:
-            sections["mixture"] = integer_section(np.array(claim.mixture, dtype=object))
+            sections |= laid(mixture=np.array(claim.mixture, dtype=object))
         if claim.ceilings:
             free: Array = np.zeros(len(claim.loss.secrets), dtype=np.int64)
             prices = [free if ceiling.prices is None else ceiling.prices for ceiling in claim.ceilings]
-            sections["ceiling_prices"] = integer_section(np.concatenate(prices))
+            sections |= laid(ceiling_prices=np.concatenate(prices))
     return claims
 
 
 def dual_header(bound: Fraction, dual: Dual, sections: dict[str, Section]) -> dict[str, Any]:
     """What a claim says of a bound; the numbers that prove it become sections."""
-    sections["dual"] = integer_section(np.asarray(dual.values))
-    for name, part in (("from", dual.first), ("to", dual.second), ("action", dual.action)):
-        sections[f"dual_{name}"] = index_section(part)
+    sections |= laid(dual=dual.values, dual_from=dual.first, dual_to=dual.second, dual_action=dual.action)
     return {"bound": str(bound), "dual_unit": str(dual.unit)}
 
 
 def _shares_claims(claim: SharesClaim, sections: dict[str, Section]) -> dict[str, Any]:
-    sections["prior"] = _prior_section(claim.priors or (claim.prior,))
     table, unit = _loss_table(claim.workload.matrix)
-    sections["workload"] = _float_section(table)
+    sections |= laid(prior=_counts(claim), workload=table)
     claims: dict[str, Any] = {
         "kind": "shares", "loss": str(claim.value), "criterion": "worst prior" if claim.priors else "expected",
         "workload_unit": str(unit), "workload_name": claim.workload.name,
     }  # fmt: skip
     if claim.priors:
-        sections["mixture"] = integer_section(np.array(claim.mixture, dtype=object))
+        sections |= laid(mixture=np.array(claim.mixture, dtype=object))
     if claim.bound is not None and claim.dual is not None and claim.prices is not None:
         claims["bound"] = str(claim.bound)
-        sections |= {"share_dual": _float_section(claim.dual), "share_prices": _float_section(claim.prices)}
+        sections |= laid(share_dual=claim.dual, share_prices=claim.prices)
     return claims
 
 
-def _prior_section(priors: tuple[Prior, ...]) -> Section:
-    return integer_section(np.concatenate([common_denominator(prior.weights)[0] for prior in priors]))
-
-
-def _float_section(values: NDArray[np.float64]) -> Section:
-    return Section(8, values.astype("<f8").tobytes())
+def _counts(claim: Claim | SharesClaim) -> Array:
+    """The priors of a claim in integers, one behind the other."""
+    return np.concatenate([common_denominator(prior.weights)[0] for prior in claim.priors or (claim.prior,)])
 
 
 def is_short_text(name: Any) -> bool:

@@ -20,10 +20,11 @@ from sfumato.certify.box_certificate import box_certificate, claimed_loss, round
 from sfumato.certify.certificate import Certificate
 from sfumato.certify.charge import Charge, points_charge
 from sfumato.certify.decide import Checker, decide, raise_refusal
-from sfumato.certify.file import dual_of, table_of, to_be_checked
+from sfumato.certify.file import dual_of, to_be_checked
 from sfumato.certify.label_json import label_from_json, label_to_json
 from sfumato.certify.mechanism import Dual, Mechanism, Proof, compact
 from sfumato.certify.protocol import Domain, no_table
+from sfumato.certify.sections import values_of
 from sfumato.channels.prior import Prior
 from sfumato.draws.alias import alias_tables
 from sfumato.draws.rounding import Reach, RoundingAxis, RoundingPlan, rounding_axis
@@ -296,9 +297,8 @@ def _as_label(output: Any, box: Box) -> Any:
 
 def box_mechanism(header: kernel.CoordinatesHeader, sections: dict[str, bytes], proof: Proof) -> BoxMechanism:
     """The mechanism that a file about coordinates describes, which has been proved."""
-    promise, shape = header.promise, (len(header.secrets), len(header.outputs))
-    rounding = rounding_in(header)
-    weights = _weights(table_of(sections["weights"], header.widths["weights"], shape), shape[0])
+    promise, rounding = header.promise, rounding_in(header)
+    weights = _weights(values_of("weights", header, sections), len(header.secrets))
     outputs = tuple(label_from_json(label) for label in header.outputs)
     return BoxMechanism(
         PrivacyType(rounding.box, promise.epsilon, promise.alpha), promise.rate, rounding,
@@ -310,8 +310,8 @@ def box_mechanism(header: kernel.CoordinatesHeader, sections: dict[str, bytes], 
 def _claim(header: kernel.CoordinatesHeader, sections: dict[str, bytes], box: Box) -> BoxClaim:
     claims, bound = kernel.distance_claim(header), None
     if claims.bound is not None:
-        dual = dual_of(claims.dual_unit, header.widths, sections)
-        bound = BoxBound(claims.bound, claims.bound_parts, bytes(sections["splits"]), dual, claims.bound_strides)
+        dual, splits = dual_of(claims.dual_unit, header, sections), bytes(sections["splits"])
+        bound = BoxBound(claims.bound, claims.bound_parts, splits, dual, claims.bound_strides)
     return BoxClaim(*claimed_loss(header, sections, box), bound)
 
 

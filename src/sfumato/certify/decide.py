@@ -10,6 +10,7 @@ from sfumato.arguments import one_of
 from sfumato.certify import kernel, twin, twin_box, twin_claims
 from sfumato.certify.label_json import label_from_json
 from sfumato.certify.mechanism import Proof
+from sfumato.certify.sections import stored
 from sfumato.errors import InvalidChannel, InvalidFile, PrivacyViolation
 from sfumato.numbers import exact, float_above, nearest_float
 from sfumato.privacy.satisfaction import Violation
@@ -90,11 +91,11 @@ def _is_for_the_twin(header: kernel.AnyHeader, sections: dict[str, bytes], check
 
 
 def _is_large(header: kernel.Header, sections: dict[str, bytes]) -> bool:
-    pairs = len(sections["distances"]) // 8
+    pairs = len(stored("distances", header, sections))
     return (
         pairs > _KERNEL_PAIRS
         or 2 * len(header.outputs) * pairs > _KERNEL_COMPARISONS
-        or len(sections.get("dual_to", b"")) > 4 * _KERNEL_DUALS
+        or ("dual_to" in sections and len(stored("dual_to", header, sections)) > _KERNEL_DUALS)
     )
 
 

@@ -17,14 +17,14 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 
 from sfumato.arguments import file_path, flag, quoted
 from sfumato.certify import kernel
-from sfumato.certify.certificate import Certifiable, Certificate, Section, certificate_of, index_section
+from sfumato.certify.certificate import Certifiable, Certificate, certificate_of
 from sfumato.certify.label_json import label_from_json
 from sfumato.certify.mechanism import Ceiling, Claim, Dual, Mechanism, SharesClaim
+from sfumato.certify.sections import Section, laid, stored, values_of
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidFile, InvalidInput, expect
 from sfumato.files import Kind, write_whole
@@ -103,7 +103,7 @@ def _by_places(written: Certificate) -> Certificate:
         if form == metric["form"] and np.array_equal(lengths_of(apart.T, norm).astype(np.uint64), distances):
             kept = {name: section for name, section in sections.items() if name != "distances"}
             about = {**header, "metric": {**metric, "source": "places", "norm": norm}}
-            return Certificate(about, {**kept, "places": index_section(cells.astype(np.int64))})
+            return Certificate(about, {**kept, **laid(places=cells.astype(np.int64))})
     return written
 
 
@@ -126,8 +126,7 @@ def _by_support(written: Certificate) -> tuple[Certificate, dict[str, bytes]]:
     listed = np.concatenate([floors, columns[inside]])
     sections = {
         "weights": Section(section.width, listed.astype(columns.dtype).tobytes()),
-        "run_starts": index_section(column * columns.shape[1] + start),
-        "run_lengths": index_section(stop - start),
+        **laid(run_starts=column * columns.shape[1] + start, run_lengths=stop - start),
     }
     bodies, whole = {name: packed(part) for name, part in sections.items()}, packed(section)
     size = sum(map(len, bodies.values()))
@@ -161,9 +160,9 @@ def parsed(path: str | PathLike[str]) -> tuple[kernel.AnyHeader, dict[str, bytes
 
 def parts_of(header: kernel.Header, sections: dict[str, bytes]) -> dict[str, Any]:
     """The parts of the mechanism that a file describes."""
-    n, m, space = len(header.secrets), len(header.outputs), _space(header, sections)
+    space = _space(header, sections)
     return {
-        "weights": table_of(sections["weights"], header.widths["weights"], (n, m)),
+        "weights": values_of("weights", header, sections),
         "privacy": PrivacyType(space, header.promise.epsilon, header.promise.alpha),
         "outputs": tuple(label_from_json(label) for label in header.outputs),
         "claim": _claimed(header, sections, space),
@@ -176,25 +175,25 @@ def _space(header: kernel.Header, sections: dict[str, bytes]) -> FiniteSpace:
     labels = tuple(label_from_json(label) for label in header.secrets)
     metric, about = header.metric, header.space
     form = Form(metric.form)
-    values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
+    values = stored("distances", header, sections)
     if form is not Form.FLOAT:
         values = np.where(values == np.uint64(kernel.UNBOUNDED), INFINITE, values).astype(np.int64)
     drawn = None if about.coordinates is None else np.array(about.coordinates, dtype=np.float64)
     if metric.source == "edges":
-        pairs = Pairs(*indices_of(sections, "edge_first", "edge_second"))
+        pairs = Pairs(*(values_of(f"edge_{end}", header, sections) for end in ("first", "second")))
         structure = path_metric(len(labels), Edges(pairs, Distances(form, values.copy(), metric.unit)))
     else:
-        structure = _table_structure(len(labels), Distances(form, values.copy(), metric.unit), sections)
+        structure = _table_structure(header, Distances(form, values.copy(), metric.unit), sections)
     shape = (0, 0) if drawn is None else drawn.shape
     structure = replace(structure, ground=ground_from_json(about.ground, *shape))
     return FiniteSpace(labels, structure, about.unit, about.name, drawn)
 
 
-def _table_structure(n: int, upper: Distances, sections: dict[str, bytes]) -> Structure:
+def _table_structure(header: kernel.Header, upper: Distances, sections: dict[str, bytes]) -> Structure:
     distances = Distances(upper.form, squareform(upper.values), upper.unit)
-    via = np.full((n, n), -1, dtype=np.int32)
+    via = np.full((len(header.secrets),) * 2, -1, dtype=np.int32)
     if "via" in sections:
-        via = squareform(np.frombuffer(sections["via"], dtype="<u4").astype(np.int32))  # NOWHERE wraps to -1
+        via = squareform(stored("via", header, sections).astype(np.int32))  # NOWHERE wraps to -1
         np.fill_diagonal(via, -1)
     return Structure(lambda: distances, midpoints=lambda: via)
 
@@ -205,7 +204,7 @@ def _claimed(header: kernel.Header, sections: dict[str, bytes], space: FiniteSpa
     given = tuple(Prior(space, shares_of(counts)) for counts in kernel.priors_of(header, sections))
     prior, mixture = given[0], ()
     if "mixture" in sections:
-        mixture = tuple(table_of(sections["mixture"], header.widths["mixture"], (len(given),)).tolist())
+        mixture = tuple(values_of("mixture", header, sections).tolist())
         prior = Prior(space, shares_of(kernel.mixed_prior(header, sections)[0]))
     several = header.claims.criterion == "worst prior"
     kind = _shares_claim if isinstance(header.claims, kernel.VarianceClaim) else _claim
@@ -213,52 +212,49 @@ def _claimed(header: kernel.Header, sections: dict[str, bytes], space: FiniteSpa
 
 
 def _shares_claim(header: kernel.Header, sections: dict[str, bytes], space: FiniteSpace, **under: Any) -> SharesClaim:
-    claims, rows = kernel.variance_claim(header), table_of_floats(sections["workload"], len(space))
+    claims, rows = kernel.variance_claim(header), values_of("workload", header, sections)
     matrix = rows if claims.workload_unit == 1 else [[Fraction(v) * claims.workload_unit for v in r] for r in rows]
     dual = prices = None
     if claims.bound is not None:
-        dual = table_of_floats(sections["share_dual"], len(space))
-        prices = table_of_floats(sections["share_prices"], len(space))[0]
+        dual, prices = (values_of(f"share_{what}", header, sections) for what in ("dual", "prices"))
     asked = named_again(matrix, claims.workload_name, space)
     return SharesClaim(workload=asked, value=claims.loss, bound=claims.bound, dual=dual, prices=prices, **under)
 
 
-def table_of_floats(section: bytes, n: int) -> NDArray[np.float64]:
-    """Doubles, one row of n after the other."""
-    return np.frombuffer(section, dtype="<f8").astype(np.float64).reshape(-1, n)
-
-
 def _claim(header: kernel.Header, sections: dict[str, bytes], space: FiniteSpace, **under: Any) -> Claim:
-    claims, n = kernel.loss_claim(header), len(space)
-    ceilings = claims.ceilings
+    claims = kernel.loss_claim(header)
     actions = tuple(label_from_json(label) for label in claims.actions)
-    loss = _loss(sections["loss"], claims.loss_unit, actions, space, claims.loss_name)
-    remap = tuple(indices_of(sections, "remap")[0].tolist())
-    bound, dual, prices = claims.bound, None, None
+    loss = _loss(stored("loss", header, sections), claims.loss_unit, actions, space, claims.loss_name)
+    remap = tuple(values_of("remap", header, sections).tolist())
+    bound, dual = claims.bound, None
+    kept: tuple[Ceiling, ...] = ()
     if bound is not None:
-        dual = dual_of(claims.dual_unit, header.widths, sections)
-        if ceilings:
-            prices = table_of(sections["ceiling_prices"], header.widths["ceiling_prices"], (len(ceilings), n))
-    each = len(sections["loss"])
-    kept = tuple(
-        Ceiling(
-            _loss(sections["ceilings"][k * each : (k + 1) * each], ceiling.unit, actions, space, ceiling.name),
-            ceiling.level,
-            None if prices is None else prices[k],
+        dual = dual_of(claims.dual_unit, header, sections)
+    if claims.ceilings:
+        prices = (None,) * len(claims.ceilings) if bound is None else values_of("ceiling_prices", header, sections)
+        tables = stored("ceilings", header, sections)
+        kept = tuple(
+            Ceiling(_loss(table, ceiling.unit, actions, space, ceiling.name), ceiling.level, price)
+            for ceiling, table, price in zip(claims.ceilings, tables, prices, strict=True)
         )
-        for k, ceiling in enumerate(ceilings)
-    )
     return Claim(
         loss=loss, remap=remap, value=claims.loss, bound=bound, dual=dual, criterion=claims.criterion,
         ceilings=kept, **under,
     )  # fmt: skip
 
 
-def dual_of(unit: Fraction, widths: dict[str, int], sections: dict[str, bytes]) -> Dual:
+def dual_of(unit: Fraction, header: kernel.AnyHeader, sections: dict[str, bytes]) -> Dual:
     """The numbers that prove a bound, in a unit."""
-    first, second, action = indices_of(sections, "dual_from", "dual_to", "dual_action")
-    values = table_of(sections["dual"], widths["dual"], (len(first),))
-    return Dual(first, second, action, values, unit, *_event_dual(widths, sections))
+
+    def read(*names: str) -> list[Array]:
+        return [values_of(name, header, sections) for name in names]
+
+    of_events = {}
+    if "event_dual" in sections:
+        pair, action, values = read("event_dual_pair", "event_dual_action", "event_dual")
+        of_events = {"event_pair": pair, "event_action": action, "event_values": values}
+    first, second, action, values = read("dual_from", "dual_to", "dual_action", "dual")
+    return Dual(first, second, action, values, unit, **of_events)
 
 
 def shares_of(counts: list[int]) -> list[Fraction]:
@@ -270,7 +266,7 @@ def shares_of(counts: list[int]) -> list[Fraction]:
 def _events(header: kernel.Header, sections: dict[str, bytes]) -> tuple[EventPromise, ...]:
     if not header.events:
         return ()
-    upper, lower = indices_of(sections, "event_upper", "event_lower")
+    upper, lower = (values_of(f"event_{end}", header, sections) for end in ("upper", "lower"))
     cuts = np.cumsum([event.pairs for event in header.events])[:-1]
     return tuple(
         EventPromise(x, z, Growth(event.factor, event.epsilon), event.delta)
@@ -278,22 +274,13 @@ def _events(header: kernel.Header, sections: dict[str, bytes]) -> tuple[EventPro
     )
 
 
-def _event_dual(widths: dict[str, int], sections: dict[str, bytes]) -> tuple[Array, ...]:
-    if "event_dual" not in sections:
-        return ()
-    width = widths["event_dual"]
-    return *indices_of(sections, "event_dual_pair", "event_dual_action"), table_of(
-        sections["event_dual"], width, (len(sections["event_dual"]) // width,)
-    )
+def _loss(doubles: Array, unit: Fraction, actions: tuple[Any, ...], space: FiniteSpace, name: str = "") -> Loss:
+    return read_later(actions, space, partial(_losses, doubles, unit), name)
 
 
-def _loss(section: bytes, unit: Fraction, actions: tuple[Any, ...], space: FiniteSpace, name: str = "") -> Loss:
-    return read_later(actions, space, partial(_losses, section, unit, len(space)), name)
-
-
-def _losses(section: bytes, unit: Fraction, n: int) -> Array:
+def _losses(doubles: Array, unit: Fraction) -> Array:
     """The numbers of a loss: whole ones as integers, parts of a unit as fractions, one object for equal ones."""
-    table = table_of_floats(section, n)
+    table = doubles.astype(np.float64)
     if unit == 1:
         if (table != np.round(table)).any():
             return table
@@ -301,21 +288,6 @@ def _losses(section: bytes, unit: Fraction, n: int) -> Array:
             return table.astype(np.int64)
     values, places = np.unique(table, return_inverse=True)
     return object_array([Fraction(v) * unit for v in values.tolist()])[places].reshape(table.shape)
-
-
-def indices_of(sections: dict[str, bytes], *names: str) -> list[NDArray[np.int64]]:
-    """Sections of indices as arrays."""
-    return [np.frombuffer(sections[name], dtype="<u4").astype(np.int64) for name in names]
-
-
-def table_of(section: bytes, width: int, shape: tuple[int, ...]) -> Array:
-    """The integers of a section as an array, of Python's where they are longer than 63 bits."""
-    if width <= 8:
-        values: Array = np.frombuffer(section, dtype=f"<u{width}").astype(np.uint64)
-        values = values.astype(np.int64) if not values.size or values.max() < 2**63 else values.astype(object)
-    else:
-        values = np.array(kernel.integers(section, width, 0, len(section) // width), dtype=object)
-    return values.reshape(shape)
 
 
 def packed(section: Section) -> bytes:

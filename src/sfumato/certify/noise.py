@@ -21,12 +21,13 @@ import numpy as np
 from sfumato.arguments import integer
 from sfumato.certify import kernel
 from sfumato.certify.box_certificate import box_of, claim_header, claimed_loss, coordinates_certificate
-from sfumato.certify.certificate import Certificate, index_section, integer_section
+from sfumato.certify.certificate import Certificate
 from sfumato.certify.charge import Charge, points_charge
 from sfumato.certify.coordinates import CoordinateClaim, CoordinateMechanism, as_point, rounding_axes
 from sfumato.certify.decide import decide
-from sfumato.certify.file import indices_of, table_of, to_be_checked
+from sfumato.certify.file import to_be_checked
 from sfumato.certify.mechanism import Proof
+from sfumato.certify.sections import laid, values_of
 from sfumato.channels.prior import Prior
 from sfumato.draws.alias import alias_tables
 from sfumato.draws.offsets import OffsetPlan
@@ -286,9 +287,8 @@ def noise_certificate(
         if claim.bound is not None:
             header["claims"]["bound"] = str(claim.bound.value)
             layers = claim.bound.layers
-            sections["layer_counts"] = integer_section(object_array([count for _, _, count in layers]))
             ends = [place for low, high, _ in layers for place in (*low, *high)]
-            sections["layer_ends"] = index_section(np.array(ends, dtype=np.int64))
+            sections |= laid(layer_counts=object_array([count for _, _, count in layers]), layer_ends=ends)
     return written
 
 
@@ -297,8 +297,7 @@ def box_noise(header: kernel.CoordinatesHeader, sections: dict[str, bytes], proo
     promise, noise = header.promise, kernel.noise_of(header)
     box = box_of(header)
     parts = [n // cells for n, cells in zip(noise.cells, box.shape, strict=True)]
-    shape = tuple(r + 1 for r in noise.reach)
-    table = table_of(sections["weights"], header.widths["weights"], shape)
+    table = values_of("weights", header, sections)
     stated = None if header.claims is None else _claim(header, sections, box)
     return BoxNoise(
         PrivacyType(box, promise.epsilon, promise.alpha), promise.rate, rounding_of(box, parts),
@@ -308,12 +307,9 @@ def box_noise(header: kernel.CoordinatesHeader, sections: dict[str, bytes], proo
 
 
 def _claim(header: kernel.CoordinatesHeader, sections: dict[str, bytes], box: Box) -> NoiseClaim:
-    claims, widths, k = kernel.distance_claim(header), header.widths, box.dimension
-    bound = None
+    claims, bound = kernel.distance_claim(header), None
     if claims.bound is not None:
-        (ends,) = indices_of(sections, "layer_ends")
-        heights = table_of(sections["layer_counts"], widths["layer_counts"], (len(ends) // (2 * k),)).tolist()
-        pairs = ends.reshape(-1, 2, k).tolist()
+        heights, pairs = (values_of(f"layer_{what}", header, sections).tolist() for what in ("counts", "ends"))
         layers = tuple((tuple(low), tuple(high), int(n)) for (low, high), n in zip(pairs, heights, strict=True))
         bound = LayerBound(claims.bound, layers)
     return NoiseClaim(*claimed_loss(header, sections, box), bound)

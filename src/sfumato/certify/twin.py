@@ -17,6 +17,7 @@ from scipy.spatial.distance import squareform
 
 from sfumato.certify import kernel
 from sfumato.certify.exponentials import factors_below
+from sfumato.certify.sections import stored
 from sfumato.certify.wide import product_exceeds
 from sfumato.spaces.axioms import INFINITE, chain_fits, open_pairs
 from sfumato.spaces.distances import Form
@@ -63,8 +64,7 @@ def fits(header: kernel.AnyHeader) -> bool:
 def check_arrays(header: kernel.Header, sections: dict[str, bytes]) -> dict[str, Any]:
     """What :func:`kernel.check` proves of the pairs; raises the same errors."""
     n, m, total = len(header.secrets), len(header.outputs), header.total
-    width = header.widths["weights"]
-    weights = np.frombuffer(sections["weights"], dtype=f"<u{width}").reshape(n, m).astype(np.uint64, copy=False)
+    weights = stored("weights", header, sections).astype(np.uint64, copy=False)
     # a sum that is too large may wrap around at 2^64 to the right one, and is then too large in floats as well
     if (weights.sum(axis=1) != total).any() or (weights.sum(axis=1, dtype=np.float64) > 2.0**63).any():
         kernel.check_sums(header, sections)  # which names the row
@@ -93,17 +93,17 @@ def _pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], int, tuple[Fraction, Fraction] | None]:
     """Pairs to check and their distances, after checking the chains of implied ones, and the span of all of these."""
     form = Form(header.metric.form)
-    values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
+    values = stored("distances", header, sections)
     unbounded = np.isinf(values) if form is Form.FLOAT else values == np.uint64(kernel.UNBOUNDED)
     if not (values >= 0 if header.metric.source == "edges" else values > 0).all():
         raise kernel.Unreadable("a distance is not a positive number")
     if form is not Form.FLOAT and (values[~unbounded] > kernel.LARGEST[form]).any():
         raise kernel.Unreadable("a distance is too large")
     edges = header.metric.source == "edges"
-    first, second = edges_of(sections, n) if edges else np.triu_indices(n, 1)
+    first, second = edges_of(header, sections) if edges else np.triu_indices(n, 1)
     implied = np.zeros_like(unbounded)
     if "via" in sections and not edges:
-        via = np.frombuffer(sections["via"], dtype="<u4")
+        via = stored("via", header, sections)
         implied = (via != kernel.NOWHERE) & ~unbounded
         _check_chains(form, values, via, implied, n)
     finite = values[~unbounded] if unbounded.any() else values
@@ -114,9 +114,9 @@ def _pairs(
     return first, second, values, int(implied.sum()), span
 
 
-def edges_of(sections: dict[str, bytes], n: int) -> NDArray[np.int64]:
+def edges_of(header: kernel.Header, sections: dict[str, bytes]) -> NDArray[np.int64]:
     """The two ends of every edge, as :func:`kernel.checked_edges` checks them."""
-    ends = np.stack([np.frombuffer(sections[f"edge_{end}"], dtype="<u4") for end in ("first", "second")])
+    n, ends = len(header.secrets), np.stack([stored(f"edge_{end}", header, sections) for end in ("first", "second")])
     codes = ends.min(axis=0).astype(np.uint64) * np.uint64(n) + ends.max(axis=0)
     if ends.max(initial=0) >= n or (ends[0] == ends[1]).any() or len(np.unique(codes)) < len(codes):
         kernel.checked_edges(sections, n)  # which says what is wrong

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sfumato.certify import kernel, twin_claims
 from sfumato.certify.box_bounds import Covering, covering
 from sfumato.certify.box_certificate import box_of
+from sfumato.certify.sections import laid, stored
 from sfumato.certify.twin import LARGEST_WEIGHT
 from sfumato.certify.twin_claims import TooLong
 from sfumato.certify.wide import (
@@ -79,8 +80,7 @@ def _columns(header: kernel.CoordinatesHeader, sections: Sections) -> Words:
     """One row an output, one column a lattice point."""
     if header.total > LARGEST_WEIGHT or header.widths["weights"] > 8:
         raise TooLong
-    table = np.frombuffer(sections["weights"], dtype=f"<u{header.widths['weights']}")
-    return np.ascontiguousarray(table.reshape(len(header.secrets), -1).T.astype(np.uint64))
+    return np.ascontiguousarray(stored("weights", header, sections).T.astype(np.uint64))
 
 
 def _padded(forms: list[list[dict[int, int]]]) -> tuple[list[Integers], list[Words], int]:
@@ -355,7 +355,7 @@ def _check_bound(header: kernel.CoordinatesHeader, sections: Sections) -> Fracti
         raise kernel.Unreadable("the splits of cubes describe no covering") from error
     finite, given = kernel.finite_problem(header, sections, fine, len(found.corners))
     total, claimed = Fraction(0), kernel.bound_of(claims)
-    for secrets, dual in _classes(given, header.widths, fine, strides):
+    for secrets, dual in _classes(header, given, fine, strides):
         problem, share = _class_problem(finite, given | dual, found, secrets)
         total += share * twin_claims.proved_bound(*problem) if share else 0
     if total < claimed:
@@ -364,28 +364,26 @@ def _check_bound(header: kernel.CoordinatesHeader, sections: Sections) -> Fracti
 
 
 def _classes(
-    given: Sections, widths: dict[str, int], fine: tuple[int, ...], strides: tuple[int, ...]
+    header: kernel.CoordinatesHeader, given: Sections, fine: tuple[int, ...], strides: tuple[int, ...]
 ) -> Iterator[tuple[Integers, Sections]]:
     """The secrets of each class, and its dual numbers, with ends counted within the class."""
     places = np.unravel_index(np.arange(prod(fine)), fine)
     of = np.ravel_multi_index([p % m for p, m in zip(places, strides, strict=True)], strides)
     coarse = tuple(n // m for n, m in zip(fine, strides, strict=True))
     within = np.ravel_multi_index([p // m for p, m in zip(places, strides, strict=True)], coarse)
-    first, second = (np.frombuffer(given[f"dual_{end}"], dtype="<u4") for end in ("from", "to"))
+    first, second, action = (stored(f"dual_{part}", header, given) for part in ("from", "to", "action"))
     if first.size and max(first.max(), second.max()) >= prod(fine):
         raise kernel.Unreadable("a dual number belongs to no constraint")
     if (of[first] != of[second]).any():
         raise kernel.Refuted("a dual number uses two secrets between which nothing is promised")
-    action, values = np.frombuffer(given["dual_action"], dtype="<u4"), np.frombuffer(given["dual"], dtype=np.uint8)
+    values = np.frombuffer(given["dual"], dtype=np.uint8).reshape(-1, header.widths["dual"])  # each as its bytes
     for number in range(prod(strides)):
         here = of[first] == number
         yield (
             np.flatnonzero(of == number),
             {
-                "dual_from": within[first[here]].astype("<u4").tobytes(),
-                "dual_to": within[second[here]].astype("<u4").tobytes(),
-                "dual_action": action[here].tobytes(),
-                "dual": values.reshape(-1, widths["dual"])[here].tobytes(),
+                **_bytes(dual_from=within[first[here]], dual_to=within[second[here]], dual_action=action[here]),
+                "dual": values[here].tobytes(),
             },
         )
 
@@ -414,5 +412,9 @@ def _class_problem(
     claims = kernel.loss_claim(finite)
     claims = claims._replace(loss_unit=found.unit, dual_unit=claims.dual_unit / (share or 1))
     problem = finite._replace(secrets=range(n), metric=kernel.Metric(metric.form, metric.unit), claims=claims)
-    sections = {"prior": prior, "distances": lengths.astype("<u8").tobytes()}
-    return (problem, given | sections | {"loss": found.losses.astype("<f8").tobytes()}), share
+    return (problem, given | {"prior": prior} | _bytes(distances=lengths, loss=found.losses)), share
+
+
+def _bytes(**values: Any) -> Sections:
+    """Sections as they are given to a checker, which knows their widths."""
+    return {name: section.data for name, section in laid(**values).items()}

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify import kernel, twin
 from sfumato.certify.exponentials import factors_above
+from sfumato.certify.sections import stored, values_of
 from sfumato.certify.wide import LARGEST, WORDS, integers_of, load, lower, shifted, store, wide, words_of
 from sfumato.numbers import Array, common_denominator, floats
 from sfumato.spaces.distances import Form
@@ -145,10 +146,9 @@ def exact_sums(weights: Array, table: Array, remap: NDArray[np.int64]) -> tuple[
 
 def check_loss(header: kernel.Header, sections: Sections) -> Fraction:
     """What :func:`kernel.check_loss` checks, with the same answer."""
-    claims, total, n, m = kernel.loss_claim(header), header.total, len(header.secrets), len(header.outputs)
-    weights = np.frombuffer(sections["weights"], dtype=f"<u{header.widths['weights']}").reshape(n, m)
-    remap = np.frombuffer(sections["remap"], dtype="<u4").astype(np.int64)
-    table = _table(sections["loss"], n)
+    claims, total = kernel.loss_claim(header), header.total
+    weights, table = stored("weights", header, sections), stored("loss", header, sections)
+    remap = values_of("remap", header, sections)
     if remap.max() >= len(table):
         raise kernel.Unreadable("the remap names an action that is not there")
     lost, unit = sums_of_secrets(weights, table, remap)
@@ -159,9 +159,8 @@ def check_loss(header: kernel.Header, sections: Sections) -> Fraction:
         value = max(unit * kernel.expectation(prior, lost) for prior in priors)
     if value != claims.loss:
         raise kernel.Refuted("the loss is {}, not {} as claimed".format(*kernel.apart(value, claims.loss)))
-    each = len(sections["loss"])
-    for j, ceiling in enumerate(claims.ceilings):
-        lost, unit = sums_of_secrets(weights, _table(sections["ceilings"][j * each : (j + 1) * each], n), remap)
+    for ceiling, table in zip(claims.ceilings, _limits(header, sections), strict=True):
+        lost, unit = sums_of_secrets(weights, table, remap)
         highest = max(lost) * unit * ceiling.unit / total
         if highest > ceiling.level:
             raise kernel.Refuted(
@@ -170,8 +169,9 @@ def check_loss(header: kernel.Header, sections: Sections) -> Fraction:
     return value
 
 
-def _table(section: bytes, n: int) -> NDArray[np.float64]:
-    return np.frombuffer(section, dtype="<f8").reshape(-1, n)
+def _limits(header: kernel.Header, sections: Sections) -> NDArray[np.float64] | tuple[()]:
+    """The tables of all limits, if there are any."""
+    return stored("ceilings", header, sections) if "ceilings" in sections else ()
 
 
 # ----------------------------------------------------------------- the bound
@@ -222,14 +222,14 @@ def proved_bound(header: kernel.Header, sections: Sections) -> Fraction:
     claims, n = kernel.loss_claim(header), len(header.secrets)
     if header.events:
         raise TooLong
-    loss = _Doubles.of(_table(sections["loss"], n))
+    loss = _Doubles.of(stored("loss", header, sections))
     gaining, spending, factors, longest = _duals(header, sections, n, len(loss.bits))
     prior, prior_unit = kernel.mixed_prior(header, sections)
     parts = [(loss, prior, prior_unit * claims.loss_unit * loss.unit)]
-    paid, each = Fraction(0), len(sections["loss"])
-    for j, ceiling in enumerate(claims.ceilings):
+    paid = Fraction(0)
+    for j, (ceiling, doubles) in enumerate(zip(claims.ceilings, _limits(header, sections), strict=True)):
         prices = kernel.integers(sections["ceiling_prices"], header.widths["ceiling_prices"], j * n, n)
-        table = _Doubles.of(_table(sections["ceilings"][j * each : (j + 1) * each], n))
+        table = _Doubles.of(doubles)
         parts.append((table, prices, ceiling.unit * claims.dual_unit * table.unit))
         paid += sum(prices) * claims.dual_unit * ceiling.level
     finer = min(_FINER, _LARGEST_DUALS - longest.bit_length())
@@ -255,11 +255,10 @@ def _duals(
     header: kernel.Header, sections: Sections, n: int, actions: int
 ) -> tuple[_Duals, _Duals, NDArray[np.uint64], int]:
     """The dual numbers by their first end and by their second, the factors, and what no sum of them exceeds."""
-    first, second, action = (np.frombuffer(sections[f"dual_{part}"], dtype="<u4") for part in ("from", "to", "action"))
-    width = header.widths["dual"]
-    if width > 8:
+    first, second, action = (stored(f"dual_{part}", header, sections) for part in ("from", "to", "action"))
+    if header.widths["dual"] > 8:
         raise TooLong
-    values = np.frombuffer(sections["dual"], dtype=f"<u{width}").astype(np.uint64)
+    values = stored("dual", header, sections).astype(np.uint64)
     if first.size and (max(first.max(), second.max()) >= n or (first == second).any() or action.max() >= actions):
         raise kernel.Unreadable("a dual number belongs to no constraint")
     above, factor = _factors(header, sections, n, first, second)
@@ -275,12 +274,12 @@ def _factors(
 ) -> tuple[list[int], NDArray[np.int32]]:
     """e^(epsilon·d), rounded up to 2^-60, for each distance that is used; and which of them each dual number has."""
     form = Form(header.metric.form)
-    values = np.frombuffer(sections["distances"], dtype="<f8" if form is Form.FLOAT else "<u8")
+    values = stored("distances", header, sections)
     low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second).astype(np.int64)
     if header.metric.source == "table":
         place, there = low * (2 * n - low - 1) // 2 + high - low - 1, True
     else:
-        edges = np.sort(twin.edges_of(sections, n), axis=0).T @ [n, 1]
+        edges = np.sort(twin.edges_of(header, sections), axis=0).T @ [n, 1]
         if not edges.size and first.size:
             raise kernel.Refuted("a dual number uses two secrets between which nothing is promised")
         order = np.argsort(edges)
