@@ -30,9 +30,10 @@ from sfumato.mechanisms.line import GeometricNoise
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.release.engines import ENGINES
 from sfumato.release.engines.job import job_of
+from sfumato.release.fields import TermFields
 from sfumato.release.ledger import Ledger
 from sfumato.release.opendp import local_factor
-from sfumato.release.terms import Keywords, Terms
+from sfumato.release.terms import Terms
 from sfumato.report.page import report
 
 KEY = bytes(range(32))
@@ -250,7 +251,7 @@ def test_what_lacks_something_says_what() -> None:
 
 def test_terms_and_their_keywords_are_one_list() -> None:
     fields = list(signature(Terms).parameters)
-    assert list(Keywords.__annotations__) == fields[1:]
+    assert list(TermFields.__annotations__) == fields[1:]
     for function in (sf.release_table, sf.release_file, *ENGINES.values()):
         assert set(fields) <= set(signature(function).parameters)
 

@@ -23,9 +23,10 @@ from hide_files import BOX, QUICK, csv_file, points, table
 from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported
 from sfumato.hide import hiding
 from sfumato.hide.choice import Chosen
+from sfumato.hide.fields import TIME_LIMIT, TOLERANCE
 from sfumato.hide.hiding import question_of
 from sfumato.hide.sources import Source
-from sfumato.hide.wish import TIME_LIMIT, TOLERANCE, Wish
+from sfumato.hide.wish import Wish
 from sfumato.specs.families import as_question
 from sfumato.specs.schema import SolveSpec
 from sfumato.specs.spec import read_spec

@@ -19,7 +19,7 @@ from sfumato.hide.choice import named
 from sfumato.hide.hidden import Hidden
 from sfumato.hide.hiding import hide as hidden_points
 from sfumato.hide.outlook import Outlook
-from sfumato.hide.wish import TIME_LIMIT
+from sfumato.hide.fields import TIME_LIMIT
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.numbers import at_least, at_most, float_above, float_below
 from sfumato.spaces.lengths import METRES

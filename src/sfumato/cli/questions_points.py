@@ -20,8 +20,8 @@ from sfumato.cli.dialogue import Dialogue, one_of
 from sfumato.errors import InvalidInput, counted, few, shown
 from sfumato.hide.cells import cell_side
 from sfumato.hide.extents import Extent, extent_of
+from sfumato.hide.fields import TIME_LIMIT, TOLERANCE
 from sfumato.hide.promises import rate_of_table
-from sfumato.hide.wish import TIME_LIMIT, TOLERANCE
 from sfumato.numbers import Floats, as_written
 from sfumato.privacy.type import PrivacyType
 from sfumato.report.sections_words import odds_at

@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, ParamSpec, Unpack
 
 from sfumato.arguments import file_path, flag, optional_function
 from sfumato.certify.amounts import amount
 from sfumato.certify.certificate import certificate_of
 from sfumato.certify.file import MECHANISM, to_bytes
 from sfumato.errors import InvalidInput, keyword
+from sfumato.fields import changed, with_fields
 from sfumato.files import DRAWN, place_for
 from sfumato.hide.cells import cell_side
 from sfumato.hide.checks import Checked, check_columns, check_formats, check_place, check_room
 from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, named
 from sfumato.hide.extents import Extent, box_table, extent_of, refuse_data
+from sfumato.hide.fields import TIME_LIMIT, TOLERANCE, WishFields
 from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
 from sfumato.hide.others import looked_up, released_columns
 from sfumato.hide.outlook import Outlook, outlook_of
@@ -27,7 +29,7 @@ from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
 from sfumato.hide.repeating import answered, naming
 from sfumato.hide.sources import Source, column_of, source_of, with_decimal
-from sfumato.hide.wish import TIME_LIMIT, TOLERANCE, Wish, Wishes, is_data, wish_of, with_wishes
+from sfumato.hide.wish import Wish, is_data, wish_of
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.crs import system_of
 from sfumato.release.places import Geometry, Place, Position, in_system
@@ -62,7 +64,16 @@ class Asked:
     corners: tuple[float, float, float, float] | None = None
 
 
-@with_wishes
+P = ParamSpec("P")
+
+
+def _of_either_kind(function: Callable[P, Hidden | Outlook]) -> Callable[P, Any]:
+    """Whoever says ``dry_run`` knows which of the two comes back, and type checkers need not be told again."""
+    return function
+
+
+@_of_either_kind
+@with_fields(Wish)
 def hide(
     source: Any,
     hide: Any = None,
@@ -74,7 +85,7 @@ def hide(
     decimal: str | None = None,
     dry_run: bool = False,
     progress: Callable[[Any], object] | None = None,
-    **wishes: Unpack[Wishes],
+    **wishes: Unpack[WishFields],
 ) -> Hidden | Outlook:
     """Replace the points of a table or a file by released ones, with a promise about every metre.
 
@@ -306,7 +317,7 @@ def _unit(wish: Wish, earth: bool) -> str:
             f"say the unit of x and y with {keyword('unit', 'm')}, or their coordinate system with "
             f"{keyword('crs', 'EPSG:2154')}"
         )
-    return wish.unit
+    return str(wish.unit)
 
 
 def _release_table(wish: Wish, column: Position) -> dict[str, Any]:
@@ -354,7 +365,7 @@ def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlo
         wish = given = wish_of(hide, wishes)
         column = column_of(source, wish)
         if is_data(wish.prior):
-            wish = replace(wish, prior=None, prior_epsilon=None)
+            wish = changed(wish, prior=None, prior_epsilon=None)
         if is_data(wish.box):
             check_columns(source, column, wish.person)
         else:

@@ -23,7 +23,7 @@ from sfumato.design.boxes.symmetry import turns
 from sfumato.design.result import Design
 from sfumato.errors import keyword
 from sfumato.hide.cells import MOST_CELLS, cell_side
-from sfumato.hide.wish import TIME_LIMIT
+from sfumato.hide.fields import TIME_LIMIT
 from sfumato.lp.cone.arrays_backend import gpu_is_there
 from sfumato.lp.cone.general import worth_a_gpu
 from sfumato.numbers import Floats, at_least, at_most

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import signature
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sfumato.arguments import integer, positive
 from sfumato.errors import InvalidInput, keyword, shown
-from sfumato.numbers import Number
-from sfumato.release.terms import names_of, with_fields
+from sfumato.fields import fields_of
+from sfumato.hide.fields import WishFields
+from sfumato.release.terms import names_of
 from sfumato.specs.complaints import nearest
 from sfumato.watch import Watch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from sfumato.release.ledger import Ledger
-
-TOLERANCE = 0.05
-"""How far from the best possible a table may be, as a part of its loss."""
-
-TIME_LIMIT = 60.0
-"""Seconds that the search for a table may take."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+@fields_of(WishFields, on_unknown="nearest")
 class Wish:
     """What is to be hidden; exactly one of ``hide``, ``epsilon`` and ``error`` says how well.
 
@@ -80,35 +71,12 @@ class Wish:
     """
 
     hide: Any = None
-    epsilon: Any = None
-    error: Any = None
-    box: Any = None
-    box_epsilon: Number | None = None
-    cell: Any = None
-    prior: Any = None
-    prior_epsilon: Number | None = None
-    prior_column: str | None = None
-    h3: int | None = None
-    areas: Any = None
-    lat: str | None = None
-    lon: str | None = None
-    x: str | None = None
-    y: str | None = None
-    geometry: str | None = None
-    crs: Any = None
-    unit: str | None = None
-    on_unknown: str = "nearest"
-    most_moved: Number | None = None
-    most_dropped: Number | None = None
-    person: str | None = None
-    most_rows: int | None = None
-    beyond: str = "error"
-    drop: Sequence[str] = ()
-    keep: Sequence[str] = ()
-    ledger: Ledger | None = None
-    dataset: str | None = None
-    tolerance: float = TOLERANCE
-    time_limit: float | Watch | None = TIME_LIMIT
+
+    if TYPE_CHECKING:  # what the decorators make of the declaration
+
+        def __init__(self, *, hide: Any = None, **wishes: Unpack[WishFields]) -> None: ...
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __post_init__(self) -> None:
         given = [name for name in ("hide", "epsilon", "error") if getattr(self, name) is not None]
@@ -192,41 +160,7 @@ def is_data(value: Any) -> bool:
     return isinstance(value, str) and value.strip().lower() == "data"
 
 
-class Wishes(TypedDict, total=False):
-    """The fields of :class:`Wish` beside ``hide``, as keywords."""
-
-    epsilon: Any
-    error: Any
-    box: Any
-    box_epsilon: Number | None
-    cell: Any
-    prior: Any
-    prior_epsilon: Number | None
-    prior_column: str | None
-    h3: int | None
-    areas: Any
-    lat: str | None
-    lon: str | None
-    x: str | None
-    y: str | None
-    geometry: str | None
-    crs: Any
-    unit: str | None
-    on_unknown: str
-    most_moved: Number | None
-    most_dropped: Number | None
-    person: str | None
-    most_rows: int | None
-    beyond: str
-    drop: Sequence[str]
-    keep: Sequence[str]
-    ledger: Ledger | None
-    dataset: str | None
-    tolerance: float
-    time_limit: float | Watch | None
-
-
-def wish_of(hide: Any, wishes: dict[str, Any] | Wishes) -> Wish:
+def wish_of(hide: Any, wishes: dict[str, Any] | WishFields) -> Wish:
     """A wish of keywords; one that is none is said by its name, with the one that was probably meant.
 
     Examples
@@ -241,8 +175,3 @@ def wish_of(hide: Any, wishes: dict[str, Any] | Wishes) -> Wish:
         if name not in known:
             raise InvalidInput(f"hide has no argument {keyword(name)}{nearest(name, known)}")
     return Wish(hide=hide, **wishes)
-
-
-def with_wishes(function: Callable[..., Any]) -> Any:
-    """Show the fields of :class:`Wish` beside ``hide`` as keywords of a function."""
-    return with_fields(Wish, function)

@@ -263,10 +263,11 @@ class BatchRelease:
         if terms.ledger is None:
             return None
         column = ", ".join(sorted(self.taken))  # one name, whatever the order in which coordinates are given
-        return terms.ledger.charge(
+        charged: Entry = terms.ledger.charge(
             dataset=terms.dataset or "", column=column, mechanism=self.mechanism, times=terms.values,
             rows=rows, key=self.key, data=data,
         )  # fmt: skip
+        return charged
 
 
 def tell(work: BatchRelease) -> BatchRelease:

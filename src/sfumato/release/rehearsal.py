@@ -7,7 +7,7 @@ away are known before a design is looked for, and before anything is paid.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify.protocol import Domain
 from sfumato.draws.plans import Plan
+from sfumato.fields import changed
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release
 from sfumato.release.geo_files import DRIVERS, released_layer
 from sfumato.release.sampler import Sampler
@@ -56,7 +57,7 @@ def rehearsed(domain: Domain, terms: Terms, *, whole: bool) -> BatchRelease:
         assert domain.space is not None
         secrets, output = domain.space.labels, domain.space.labels[0]
     draws = StandIn(secrets, (output,), cast(Plan, None), domain.name, where=domain)
-    free = replace(terms, ledger=None, dataset=None, times=None)
+    free = changed(terms, ledger=None, dataset=None, times=None)
     if not whole:
         free = _all_taken(free)
     return batch_release(draws, free, progress=None if whole else _stop)
@@ -65,8 +66,8 @@ def rehearsed(domain: Domain, terms: Terms, *, whole: bool) -> BatchRelease:
 def _all_taken(terms: Terms) -> Terms:
     """The same for whatever share of the rows is no secret."""
     if terms.on_unknown == "nearest":
-        return replace(terms, most_moved=1)
-    return replace(terms, most_dropped=1) if terms.on_unknown == "drop" else terms
+        return changed(terms, most_moved=1)
+    return changed(terms, most_dropped=1) if terms.on_unknown == "drop" else terms
 
 
 def _stop(state: Progress) -> None:
@@ -76,7 +77,7 @@ def _stop(state: Progress) -> None:
 
 def _judged(work: BatchRelease, terms: Terms) -> BatchRelease:
     """All rows have been seen: so many of them may be no secrets as the terms say."""
-    work.terms = replace(work.terms, most_moved=terms.most_moved, most_dropped=terms.most_dropped)
+    work.terms = changed(work.terms, most_moved=terms.most_moved, most_dropped=terms.most_dropped)
     work.check_share(work.rows)
     return work
 

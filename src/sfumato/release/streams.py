@@ -24,16 +24,18 @@ import pyarrow.parquet as pq
 from sfumato.arguments import file_path, flag, integer, one_of
 from sfumato.certify.verify import load
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, keyword, shown
+from sfumato.fields import with_fields
 from sfumato.files import PartialFile, partial_files, place_together, writable
 from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.decimals import check_decimal
+from sfumato.release.fields import TermFields
 from sfumato.release.geo_files import DRIVERS, into_part, release_ogr
 from sfumato.release.geometry import refuse_geometry_types
 from sfumato.release.reading import arrow_file, complaints_of_reading, compression_of, named, reading
 from sfumato.release.staying import GrownDictionaries, compacted, unordered, unordered_schema
 from sfumato.release.streams_text import TEXTS, release_text, sink_of
 from sfumato.release.tables import order_after, release_batch, released_schema, staying_names
-from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
+from sfumato.release.terms import Column, Terms, terms_of
 
 FORMATS: dict[str, tuple[str, ...]] = {
     "csv": (".csv", ".tsv", ".txt"),
@@ -74,7 +76,7 @@ class Released:
         return self.rows / self.seconds if self.seconds > 0 else 0.0
 
 
-@with_terms
+@with_fields(Terms)
 def release_file(
     mechanism: Any,
     source: str | PathLike[str],
@@ -89,7 +91,7 @@ def release_file(
     layer: str | None = None,
     progress: Callable[[Progress], None] | None = None,
     beside: Mapping[Path, bytes] | None = None,
-    **keywords: Unpack[Keywords],
+    **keywords: Unpack[TermFields],
 ) -> Released:
     """Copy a file with the secrets of a column replaced by outputs of a proved mechanism.
 

@@ -33,7 +33,9 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import integer
 from sfumato.errors import InvalidInput, NotSupported, keyword, shown
+from sfumato.fields import with_fields
 from sfumato.release.batches import BATCH, LARGEST_BATCH, Added, BatchRelease, Progress, batch_release, tell
+from sfumato.release.fields import TermFields
 from sfumato.release.geometry import (
     geo_anew,
     refuse_coordinates,
@@ -51,10 +53,10 @@ from sfumato.release.metadata import index_stays, pandas_anew, staying_field
 from sfumato.release.places import Geometry
 from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
 from sfumato.release.staying import filtered, staying, staying_index, staying_polars, staying_series, staying_type
-from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
+from sfumato.release.terms import Column, Terms, terms_of
 
 
-@with_terms
+@with_fields(Terms)
 def release_table(
     mechanism: Any,
     table: Any,
@@ -62,7 +64,7 @@ def release_table(
     *,
     batch: int = BATCH,
     progress: Callable[[Progress], None] | None = None,
-    **keywords: Unpack[Keywords],
+    **keywords: Unpack[TermFields],
 ) -> Any:
     """Replace the secrets of a column by outputs of a proved mechanism, drawn exactly.
 

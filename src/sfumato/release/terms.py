@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from inspect import Parameter, signature
-from os import PathLike
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sfumato.arguments import flag, integer, items, one_of
 from sfumato.errors import InvalidInput, keyword, shown, worded
-from sfumato.numbers import Number, as_written
+from sfumato.fields import changed, fields_of
+from sfumato.numbers import as_written
+from sfumato.release.fields import MOST_MOVED, TermFields
 from sfumato.release.keys import check_statement, key_bytes
 from sfumato.release.persons import BEYOND
 from sfumato.release.places import Position, in_system
 from sfumato.release.rows import check_policy
-
-if TYPE_CHECKING:
-    from sfumato.release.ledger import Ledger
-
-MOST_MOVED = Fraction(1, 20)
-"""The share of the rows that may be no secret, where the nearest one is taken or such rows are left out.
-
-A few strays are what these policies are for; a column in other units, coordinates in another order, or numbers that are
-written in another way, concern nearly all."""
 
 MOST_ROWS = 10**9
 """The most rows of one person that anybody may ask for."""
@@ -35,10 +26,9 @@ Column = str | Position
 RowId = str | Sequence[str]
 """The column that names a row, or several that name it together."""
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, eq=False)
+@fields_of(TermFields)
 class Terms:
     """What is released, how, and at whose account; the same for tables, files, Spark and Dask.
 
@@ -94,24 +84,12 @@ class Terms:
     """
 
     column: Column
-    into: str | None = None
-    keep: bool = False
-    on_unknown: str = "error"
-    within: Any = None
-    most_moved: Number | None = None
-    most_dropped: Number | None = None
-    key: bytes | str | PathLike[str] | None = field(default=None, repr=False)
-    row_id: RowId | None = None
-    secret_never_changes: bool = False
-    ledger: Ledger | None = None
-    dataset: str | None = None
-    times: int | None = None
-    person: str | None = None
-    most_rows: int | None = None
-    beyond: str = "error"
-    crs: Any = None
-    drop: Sequence[str] = ()
-    stay: Sequence[str] = ()
+
+    if TYPE_CHECKING:  # what the decorators make of the declaration
+
+        def __init__(self, column: Column, **terms: Unpack[TermFields]) -> None: ...
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str | Position):
@@ -167,7 +145,8 @@ class Terms:
     @property
     def values(self) -> int | None:
         """How many values of the column one person has, for which a ledger is charged; None if nobody says."""
-        return self.times if self.most_rows is None else self.most_rows
+        said: int | None = self.times if self.most_rows is None else self.most_rows
+        return said
 
     @property
     def share(self) -> Fraction:
@@ -178,7 +157,7 @@ class Terms:
 
     def for_worker(self) -> Terms:
         """The terms for a part of a table: whoever sees the whole charges for it, and has checked the statement."""
-        return replace(self, ledger=None, dataset=None, times=None, secret_never_changes=self.key is not None)
+        return changed(self, ledger=None, dataset=None, times=None, secret_never_changes=self.key is not None)
 
     def _check_share(self) -> None:
         for name, policy, done in (("most_moved", "nearest", "moved"), ("most_dropped", "drop", "left out")):
@@ -262,47 +241,10 @@ def names_of(given: Any, what: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(listed))
 
 
-class Keywords(TypedDict, total=False):
-    """The fields of :class:`Terms` beside the column, as keywords of the functions that release something."""
-
-    into: str | None
-    keep: bool
-    on_unknown: str
-    within: Any
-    most_moved: Number | None
-    most_dropped: Number | None
-    key: bytes | str | PathLike[str] | None
-    row_id: RowId | None
-    secret_never_changes: bool
-    ledger: Ledger | None
-    dataset: str | None
-    times: int | None
-    person: str | None
-    most_rows: int | None
-    beyond: str
-    crs: Any
-    drop: Sequence[str]
-    stay: Sequence[str]
-
-
-def terms_of(column: Column | Terms, keywords: Keywords) -> Terms:
+def terms_of(column: Column | Terms, keywords: TermFields) -> Terms:
     """The terms that were given as such, or as a column and keywords."""
     if not isinstance(column, Terms):
         return Terms(column, **keywords)
     if keywords:
         raise InvalidInput(f"these terms are complete: {', '.join(keywords)} cannot be given beside them")
     return column
-
-
-def with_fields(record: type, function: F) -> F:
-    """Show the fields of a record, but the first, in the signature of a function that takes them as ``**keywords``."""
-    own = signature(function)
-    shared = [field.replace(kind=Parameter.KEYWORD_ONLY) for field in signature(record).parameters.values()][1:]
-    kept = [parameter for parameter in own.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
-    function.__signature__ = own.replace(parameters=[*kept, *shared])  # type: ignore[attr-defined]
-    return function
-
-
-def with_terms(function: F) -> F:
-    """Show the fields of :class:`Terms` as keywords of a function."""
-    return with_fields(Terms, function)

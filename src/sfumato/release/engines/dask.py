@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from sfumato.errors import expect, needs
+from sfumato.fields import with_fields
 from sfumato.release.batches import BATCH
 from sfumato.release.engines.job import (
     CHECK_SCHEMA,
@@ -19,17 +20,18 @@ from sfumato.release.engines.job import (
     refuse_changed,
     written_once,
 )
+from sfumato.release.fields import TermFields
 from sfumato.release.tables import order_after, released_table
-from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
+from sfumato.release.terms import Column, Terms, terms_of
 
 
-@with_terms
+@with_fields(Terms)
 def release_dask(
     mechanism: Any,
     frame: Any,
     column: Column | Terms,
     target: str | PathLike[str] | None = None,
-    **keywords: Unpack[Keywords],
+    **keywords: Unpack[TermFields],
 ) -> Any:
     """Release a column of a Dask dataframe, and return a dataframe with the outputs.
 

@@ -10,21 +10,23 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from sfumato.errors import InvalidInput, NotSupported, SfumatoError, expect, needs
+from sfumato.fields import with_fields
 from sfumato.release.engines.job import CHECK_SCHEMA, MARKS, Job, fingerprint_of, job_of, refuse_changed, written_once
+from sfumato.release.fields import TermFields
 from sfumato.release.geometry import refuse_geometry_types
 from sfumato.release.tables import released_schema
-from sfumato.release.terms import Column, Keywords, Terms, terms_of, with_terms
+from sfumato.release.terms import Column, Terms, terms_of
 
 _MARK = "sfumato refuses: "  # finds the error of a worker in what Spark makes of it
 
 
-@with_terms
+@with_fields(Terms)
 def release_spark(
     mechanism: Any,
     frame: Any,
     column: Column | Terms,
     target: str | PathLike[str] | None = None,
-    **keywords: Unpack[Keywords],
+    **keywords: Unpack[TermFields],
 ) -> Any:
     """Release a column of a Spark frame, and return a frame with the outputs.
 
