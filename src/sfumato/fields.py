@@ -71,11 +71,9 @@ def declared(*declarations: type) -> Iterator[tuple[str, str, Declared]]:
 
     Examples
     --------
-    >>> from typing import Annotated, TypedDict
-    >>> class Weather(TypedDict, total=False):
-    ...     wind: Annotated[float | None, asked(0.0, forecast="In metres a second.")]
-    >>> [(name, written, said.default) for name, written, said in declared(Weather)]
-    [('wind', 'float | None', 0.0)]
+    >>> from sfumato.release.fields import PersonFields
+    >>> [(name, written, said.default) for name, written, said in declared(PersonFields)]
+    [('person', 'str | None', None), ('most_rows', 'int | None', None), ('beyond', 'str', 'error')]
     """
     for declaration in declarations:
         for name, annotation in get_annotations(declaration).items():

@@ -11,15 +11,16 @@ import typer
 
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.noise import BoxNoise
+from sfumato.cli.fields import what_was_said, with_options
 from sfumato.cli.ledgers import opened
 from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, promise_record
 from sfumato.cli.progress import Interruption, line, until_asked
 from sfumato.errors import in_one_line
 from sfumato.hide.choice import named
+from sfumato.hide.fields import TIME_LIMIT, DistanceFields, WishFields
 from sfumato.hide.hidden import Hidden
 from sfumato.hide.hiding import hide as hidden_points
 from sfumato.hide.outlook import Outlook
-from sfumato.hide.fields import TIME_LIMIT
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.numbers import at_least, at_most, float_above, float_below
 from sfumato.spaces.lengths import METRES
@@ -28,35 +29,12 @@ from sfumato.watch import Watch
 
 _A_MILLIMETRE = 0.001  # metres
 
-_Where = Annotated[
-    str | None,
-    typer.Option(help="south,west,north,east; or xmin,ymin,xmax,ymax; 'Paris, 20 km'; a public file; or data."),
-]
-_PublicFigures = Annotated[
-    str | None, typer.Option(help="uniform (default), population, a public file of points with weights, or data.")
-]
-_WeightColumn = Annotated[
-    str | None, typer.Option(help="Of a file as --prior: the column of weights; none for one each row.")
-]
-_Dropped = Annotated[
-    list[str] | None, typer.Option(help="A column that tells places and is left out; may be said several times.")
-]
-_Kept = Annotated[list[str] | None, typer.Option(help="A column that tells places and stays as it is; likewise.")]
-_Account = Annotated[Path | None, typer.Option(help="Charge everything here; refused past the limit (exit 3).")]
-_Outside = Annotated[
-    str | None, typer.Option(help="For points outside: nearest (moved to the border), error, or drop the row.")
-]
-_Seconds = Annotated[
-    float | None, typer.Option(min=0, help="Seconds for a table (60); then the better of it and even noise.")
-]
 _OldSpec = Annotated[
     Path | None, typer.Option(help="A spec that a release wrote, instead of box, promise, prior and columns.")
 ]
-_Tolerance = Annotated[
-    float | None, typer.Option(help="Relative gap between loss and bound with which a table is good enough (0.05).")
-]
 
 
+@with_options("hide", DistanceFields, WishFields, after={"layer": "dataset", "dry_run": "time_limit"})
 def hide(
     source: Annotated[
         Path, typer.Argument(help="The file of points: CSV, (Geo)Parquet, GeoJSON, GeoPackage, Shapefile, …")
@@ -64,67 +42,28 @@ def hide(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write; .sfm, .html and .toml beside it.")
     ] = None,
-    hide: Annotated[
-        str | None, typer.Option(help="How well: the distance at which odds between places double at most, '500 m'.")
-    ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="Instead of --hide: a rate such as '0.5 per km'.")] = None,
-    error: Annotated[
-        str | None, typer.Option(help="Instead of --hide: the expected distance, such as '300 m'.")
-    ] = None,
-    box: _Where = None,
-    box_epsilon: Annotated[str | None, typer.Option(help="The price of --box data: ε for each row.")] = None,
-    cell: Annotated[str | None, typer.Option(help="The side of cells, such as 250m, if not by the rule.")] = None,
-    prior: _PublicFigures = None,
-    prior_epsilon: Annotated[str | None, typer.Option(help="The price of --prior data: ε for each row.")] = None,
-    prior_column: _WeightColumn = None,
-    h3: Annotated[int | None, typer.Option(help="A promise about cells of H3 of this resolution instead.")] = None,
-    areas: Annotated[Path | None, typer.Option(help="A promise about the areas of a public file instead.")] = None,
-    lat: Annotated[str | None, typer.Option(help="The column of the latitude.")] = None,
-    lon: Annotated[str | None, typer.Option(help="The column of the longitude.")] = None,
-    x: Annotated[str | None, typer.Option(help="The column of the first coordinate.")] = None,
-    y: Annotated[str | None, typer.Option(help="The column of the second coordinate.")] = None,
-    geometry: Annotated[str | None, typer.Option(help="The column of points, where there are several.")] = None,
-    crs: Annotated[str | None, typer.Option(help="The coordinate system of --x and --y, such as EPSG:2154.")] = None,
-    unit: Annotated[str | None, typer.Option(help="Of --x and --y without a coordinate system: m or km.")] = None,
-    on_unknown: _Outside = None,
-    most_moved: Annotated[str | None, typer.Option(help="The share of rows that may be moved (0.05).")] = None,
-    most_dropped: Annotated[str | None, typer.Option(help="The share that --on-unknown drop may leave out.")] = None,
-    person: Annotated[str | None, typer.Option(help="The column that names whose row it is.")] = None,
-    most_rows: Annotated[int | None, typer.Option(help="With --person: rows of each that are released.")] = None,
-    beyond: Annotated[str | None, typer.Option(help="For rows beyond that: error, or drop them.")] = None,
-    drop: _Dropped = None,
-    keep: _Kept = None,
-    ledger: _Account = None,
-    dataset: Annotated[str | None, typer.Option(help="With --ledger: the name of the data there.")] = None,
     layer: Annotated[str | None, typer.Option(help="Of a GeoPackage that has several.")] = None,
     decimal: CsvDecimal = None,
     spec: _OldSpec = None,
-    tolerance: _Tolerance = None,
-    time_limit: _Seconds = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count rows that a release would meet.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there: another release.")] = False,
     as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """Release a file of points: the best mechanism for coordinates, proved, with a report beside it.
 
     All files appear, or none. Ctrl-C while a mechanism is looked for goes on with the best one so far, proved like any
     other; a second one stops, and nothing is written.
     """
-    account = None if ledger is None else opened(ledger, dataset)
-    given: dict[str, Any] = {
-        "epsilon": epsilon, "error": error, "box": box, "box_epsilon": box_epsilon, "cell": cell, "prior": prior,
-        "prior_epsilon": prior_epsilon, "prior_column": prior_column, "h3": h3, "areas": areas, "lat": lat, "lon": lon,
-        "x": x, "y": y, "geometry": geometry, "crs": crs, "unit": unit, "on_unknown": on_unknown,
-        "most_moved": most_moved, "most_dropped": most_dropped, "person": person, "most_rows": most_rows,
-        "beyond": beyond, "drop": drop or None, "keep": keep or None, "ledger": account, "dataset": dataset,
-        "tolerance": tolerance,
-    }  # fmt: skip
-    wishes = {name: value for name, value in given.items() if value is not None}
+    wishes = what_was_said(given, DistanceFields, WishFields)
+    time_limit = wishes.pop("time_limit", None)
+    if "ledger" in wishes:
+        wishes["ledger"] = opened(wishes["ledger"], wishes.get("dataset"))
     with until_asked("the best mechanism so far") as ending, line(f"reading {source}") as say:
         asked = None if spec is None else _read(spec, anew=time_limit is not None)
         ending.watch = Watch(_limit(time_limit, asked))
         done = hidden_points(
-            source, hide, output=output, overwrite=overwrite, spec=asked, time_limit=ending.watch,
+            source, output=output, overwrite=overwrite, spec=asked, time_limit=ending.watch,
             progress=_told(ending, say), layer=layer, decimal=decimal,
             dry_run=dry_run, **wishes,
         )  # fmt: skip

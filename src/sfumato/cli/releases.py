@@ -10,12 +10,14 @@ import typer
 from sfumato.certify import Mechanism, load
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.noise import BoxNoise
+from sfumato.cli.fields import what_was_said, with_options
 from sfumato.cli.ledgers import opened
 from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, promise_record
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput, in_one_line
 from sfumato.numbers import at_most
 from sfumato.privacy.events import EventPromise
+from sfumato.release.fields import ColumnFields, TermFields
 from sfumato.release.keys import release_key as create_key
 from sfumato.release.places import Geometry, Place, Position
 from sfumato.release.streams import Released, release_file
@@ -29,73 +31,23 @@ SourceFile = Annotated[
         help="The true data: .csv, .jsonl, .geojson (these also .gz), .parquet, .arrow, .gpkg, .shp or .shp.zip."
     ),
 ]
-GeometryColumn = Annotated[
-    str | None, typer.Option(help="Instead of --column: that of points, such as geometry (WKB, WKT, GeoJSON).")
-]
-System = Annotated[
-    str | None, typer.Option(help="The coordinate system of the points, such as EPSG:2154, if the file is silent.")
-]
 DropZ = Annotated[bool, typer.Option("--drop-z", help="With --geometry: leave heights and measures out of points.")]
 Beside = Annotated[list[str] | None, typer.Option(help="With --geometry: a column of coordinates that stays as it is.")]
-Dropped = Annotated[list[str] | None, typer.Option(help="A column that is left out; may be said several times.")]
-Stays = Annotated[list[str] | None, typer.Option(help="A column that tells places and stays as it is; likewise.")]
 Layer = Annotated[str | None, typer.Option(help="Of a GeoPackage that has several.")]
-NeverChanges = Annotated[
-    bool, typer.Option("--secret-never-changes", help="With --key-file and no --ledger: states that it is so.")
-]
 
 
+@with_options(
+    "release", ColumnFields, TermFields, after={"z": "y", "drop_z": "crs", "layer": "stay", "format": "times"}
+)
 def release(
     mechanism: Annotated[Path, typer.Argument(help="A mechanism file (.sfm); it is proved again first.")],
     source: SourceFile,
     target: Annotated[Path, typer.Argument(help="The file to write, of the same format.")],
     column: Annotated[str | None, typer.Option(help="The column that holds the secret, as a label.")] = None,
-    lat: Annotated[str | None, typer.Option(help="Instead of --column: that of the latitude, with --lon.")] = None,
-    lon: Annotated[str | None, typer.Option(help="The column of the longitude.")] = None,
-    x: Annotated[str | None, typer.Option(help="Instead of --column: that of the first coordinate.")] = None,
-    y: Annotated[str | None, typer.Option(help="The column of the second coordinate.")] = None,
     z: Annotated[str | None, typer.Option(help="The column of the third coordinate.")] = None,
-    geometry: GeometryColumn = None,
-    crs: System = None,
     drop_z: DropZ = False,
     beside: Beside = None,
-    drop: Dropped = None,
-    stay: Stays = None,
     layer: Layer = None,
-    within: Annotated[
-        str | None, typer.Option(help="How far a point may be from the nearest secret, such as '500 m'.")
-    ] = None,
-    into: Annotated[str | None, typer.Option(help="A new name for the released column.")] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the true columns beside the noise. Needs --into.")
-    ] = False,
-    on_unknown: Annotated[
-        str, typer.Option(help="For values that are no secret: error, drop the row, or take the nearest.")
-    ] = "error",
-    most_moved: Annotated[
-        str | None, typer.Option(help="With --on-unknown nearest: the share of rows that may lie outside (0.05).")
-    ] = None,
-    most_dropped: Annotated[
-        str | None, typer.Option(help="With --on-unknown drop: the share of rows that may be left out (0.05).")
-    ] = None,
-    key: Annotated[
-        Path | None,
-        typer.Option("--key-file", help="With --row-id: the same row always gets the same noise under this key."),
-    ] = None,
-    row_id: Annotated[
-        list[str] | None, typer.Option(help="The column that names a row; several name it together.")
-    ] = None,
-    secret_never_changes: NeverChanges = False,
-    ledger: Annotated[
-        Path | None, typer.Option(help="Charge the release here; refused past the limit (exit 3).")
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="With --ledger: the name of the data there, the same for every copy of them.")
-    ] = None,
-    times: Annotated[
-        int | None,
-        typer.Option(min=1, help="With --ledger: how many rows one person has or changes (2 in counts by district)."),
-    ] = None,
     format: Annotated[  # noqa: A002 - the name of the option
         str | None,
         typer.Option(help="csv, jsonl, geojson, parquet, arrow, gpkg or shapefile, if no ending says it."),
@@ -104,24 +56,26 @@ def release(
     decimal: CsvDecimal = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace TARGET: a second release.")] = False,
     as_json: AsJson = False,
+    **given: Any,
 ) -> None:
     """Copy a file with the secrets of a column replaced by noise, drawn exactly as was proved.
 
     The whole file appears or none. Without a key the noise is fresh: release once, and use the result.
     """
-    wanted = _columns(column, (lat, lon), (x, y, z), _points(geometry, drop_z, beside or []))
-    account = None if ledger is None else opened(ledger, dataset)
+    places, points = (given["lat"], given["lon"]), _points(given["geometry"], drop_z, beside or [])
+    wanted = _columns(column, places, (given["x"], given["y"], z), points)
+    terms = what_was_said(given, TermFields)
+    ledger, key = terms.get("ledger"), terms.get("key")
+    if ledger is not None:
+        terms["ledger"] = opened(ledger, terms.get("dataset"))
     proved = load(mechanism)
     with plain_interrupts(), line() as say:
         done = release_file(
-            proved, source, target, wanted, format=format, into=into, keep=keep, on_unknown=on_unknown,
-            within=within, most_moved=most_moved, most_dropped=most_dropped, key=key, row_id=row_id or None,
-            secret_never_changes=secret_never_changes, ledger=account, dataset=dataset, times=times, drop=drop or (),
-            stay=stay or (), overwrite=overwrite, delimiter=delimiter, decimal=decimal, layer=layer, crs=crs,
-            progress=say,
+            proved, source, target, wanted, format=format, overwrite=overwrite, delimiter=delimiter, decimal=decimal,
+            layer=layer, progress=say, **terms,
         )  # fmt: skip
     record = _record(done, proved) | {"columns": _names(wanted), "keyed": key is not None}
-    record |= {} if ledger is None else {"ledger": str(ledger), "dataset": dataset}
+    record |= {} if ledger is None else {"ledger": str(ledger), "dataset": terms.get("dataset")}
     answer(record, _summary(done, proved, wanted, key, ledger), as_json)
 
 

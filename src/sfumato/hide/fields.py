@@ -28,6 +28,12 @@ TIME_LIMIT = 60.0
 """Seconds that the search for a table may take."""
 
 
+class DistanceFields(TypedDict, total=False):
+    """How well it is hidden, which :func:`sfumato.hide.hiding.hide` takes without a name."""
+
+    hide: Annotated[Any, asked(hide="How well: the distance at which odds between places double at most, '500 m'.")]
+
+
 class PromiseFields(TypedDict, total=False):
     """How well it is hidden, if not by a distance; where, among whom, and which cells are spoken of."""
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 from sfumato.arguments import integer, positive
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.fields import fields_of
-from sfumato.hide.fields import WishFields
+from sfumato.hide.fields import DistanceFields, WishFields
 from sfumato.release.terms import names_of
 from sfumato.specs.complaints import nearest
 from sfumato.watch import Watch
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-@fields_of(WishFields, on_unknown="nearest")
+@fields_of(DistanceFields, WishFields, on_unknown="nearest")
 class Wish:
     """What is to be hidden; exactly one of ``hide``, ``epsilon`` and ``error`` says how well.
 
@@ -69,8 +69,6 @@ class Wish:
         How far from the best possible a table may be, and how long it is looked for; noise that is the same everywhere
         is taken where no table is found that loses less.
     """
-
-    hide: Any = None
 
     if TYPE_CHECKING:  # what the decorators make of the declaration
 
