@@ -72,6 +72,7 @@ CASES: dict[str, Callable[[], Any]] = {
     ),
     "coordinates": lambda: box_mechanism(sf.box(1, step="1/4", unit="km")),
 }
+NOISE = ["integers", "integers at an ε", "a staircase", "a narrow staircase", "noise for coordinates"]
 TABLES = [*MECHANISMS, "a table under events", "a grid, offsets", "a grid, noise", "pixels", "exact pixels"]
 
 
@@ -131,6 +132,16 @@ def test_it_meets_the_protocol(name: str) -> None:
             assert labels.index(labels[-1]) == len(labels) - 1
     domain = mechanism.domain
     assert domain.name and (domain.space is None or domain.space.labels == mechanism.secrets)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_says_what_it_is_about_and_whether_it_is_noise(name: str) -> None:
+    mechanism = case(name)
+    assert mechanism.about == ("secrets" if mechanism.domain.box is None else "coordinates")
+    assert mechanism.same_everywhere == (name in NOISE)
+    if mechanism.secrets is None and mechanism.same_everywhere and mechanism.domain.box is None:
+        here, there = chances(mechanism, 0), chances(mechanism, 5)
+        assert all(there[offset + 5] == chance for offset, chance in here.items())
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -110,6 +110,8 @@ class CoordinateMechanism:
         How often cells are halved before coefficients are compared.
     """
 
+    about: ClassVar[Literal["coordinates"]] = "coordinates"
+
     privacy: PrivacyType
     rate: Fraction
     rounding: Rounding
@@ -160,6 +162,8 @@ class BoxMechanism(CoordinateMechanism):
     weights, total
         A row of integers for each lattice point (the last axis first), with sum ``total``.
     """
+
+    same_everywhere: ClassVar[Literal[False]] = False
 
     outputs: tuple[Any, ...]
     weights: Array

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +171,9 @@ class Mechanism(Tabular):
     Made by :func:`sfumato.prove`, :func:`sfumato.repair`, :func:`sfumato.quantise` and
     :func:`sfumato.load`, which put every one of them before the kernel.
     """
+
+    about: ClassVar[Literal["secrets"]] = "secrets"
+    same_everywhere: ClassVar[Literal[False]] = False
 
     privacy: PrivacyType
     outputs: tuple[Any, ...]

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import product
 from math import lcm, prod
 from operator import le
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -88,6 +88,8 @@ class BoxNoise(CoordinateMechanism):
     total
         Σ g over all offsets + floor · number of extended outputs.
     """
+
+    same_everywhere: ClassVar[Literal[True]] = True
 
     table: Array
     floor: int

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from json import dumps
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,10 @@ from sfumato.spaces.finite import FiniteSpace
 
 if TYPE_CHECKING:
     from sfumato.certify.mechanism import Mechanism
+
+
+About = Literal["secrets", "coordinates"]
+"""What a promise is about: secrets that are counted, or all points of a box."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,16 @@ class Charged(Protocol):
 @runtime_checkable
 class ProvedMechanism(Charged, Protocol):
     """What can be drawn from, charged for and released."""
+
+    @property
+    def about(self) -> About:
+        """Whether the promise is about secrets that are counted, or about all points of a box."""
+        ...
+
+    @property
+    def same_everywhere(self) -> bool:
+        """Whether it is noise: one distribution of offsets for all secrets, what leaves a box moved to its border."""
+        ...
 
     @property
     def domain(self) -> Domain:

@@ -12,7 +12,6 @@ import numpy as np
 import typer
 
 from sfumato.certify import Mechanism, load
-from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.channels import Prior
 from sfumato.cli.options import AsJson, Level, Overwrite, Simultaneous, answer, of_option
 from sfumato.cli.progress import line
@@ -123,7 +122,7 @@ def _mechanisms(files: list[Path], questions: int) -> list[Mechanism]:
     found = []
     for file in files:
         proved = load(file)
-        if isinstance(proved, CoordinateMechanism):
+        if proved.about == "coordinates":
             raise InvalidInput(
                 f"{file} is for coordinates: its secrets are all points, and points have no shares; estimates are for "
                 'mechanisms with a list of answers, such as cells (kind = "grid") or a line'

@@ -9,8 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.certify.coordinates import BoxMechanism
-from sfumato.certify.noise import BoxNoise
 from sfumato.cli.fields import what_was_said, with_options
 from sfumato.cli.ledgers import opened
 from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, promise_record
@@ -138,11 +136,11 @@ def _far(farthest: float, unit: str) -> str:
 
 def _record(done: Hidden) -> dict[str, Any]:
     """For a program to read; nothing in it is about the true points."""
-    best, points = done.design, isinstance(done.mechanism, BoxMechanism | BoxNoise)
+    best, points = done.design, done.mechanism.about == "coordinates"
     return {
         "files": [str(file) for file in done.files], "promise": promise_record(done.mechanism.privacy),
         "unit": done.mechanism.privacy.space.unit, "about": "coordinates" if points else named(done.spec).many,
-        "mechanism": "noise" if isinstance(done.mechanism, BoxNoise) else "table", "why": done.why,
+        "mechanism": "noise" if done.mechanism.same_everywhere else "table", "why": done.why,
         "loss": float_above(best.loss), "bound": float_below(best.bound), "gap": best.gap,
         "person": None if done.spec.release is None else done.spec.release.person,
         "paid": [{"what": part.what, "epsilon": str(part.epsilon), "times": part.times} for part in done.paid],
@@ -152,7 +150,7 @@ def _record(done: Hidden) -> dict[str, Any]:
 
 def _between(done: Hidden) -> str:
     """What a distance is from and to, where that is not the true point."""
-    return "" if isinstance(done.mechanism, BoxMechanism | BoxNoise) else f" {named(done.spec).between}"
+    return "" if done.mechanism.about == "coordinates" else f" {named(done.spec).between}"
 
 
 def _summary(done: Hidden) -> list[str]:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import Mechanism, load
-from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.channels import Prior
 from sfumato.cli.designs import read_question
 from sfumato.cli.options import (
@@ -125,7 +124,7 @@ def _source(file: Path) -> tuple[Mechanism, Build | None, Prior | None]:
             question, PrivacyType(question.space, epsilon=epsilon)
         ), question.prior  # fmt: skip
     proved = load(file)
-    if isinstance(proved, CoordinateMechanism):
+    if proved.about == "coordinates":
         raise InvalidInput(
             f"{file} is for coordinates: its secrets are all points, and points have no shares; plans are for "
             "mechanisms with a list of answers"

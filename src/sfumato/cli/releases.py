@@ -128,7 +128,7 @@ def _record(done: Released, proved: Mechanism | BoxMechanism | BoxNoise) -> dict
         "seconds": round(done.seconds, 4), "rows_per_second": round(done.rate),
         "promise": promise_record(proved.privacy) if _bounds_ratios(proved) else None, "events": about_events,
         "unit": proved.privacy.space.unit, "mechanism": proved.proof.digest,
-        "about": "coordinates" if isinstance(proved, BoxMechanism | BoxNoise) else "secrets", "note": done.note,
+        "about": proved.about, "note": done.note,
     }  # fmt: skip
 
 
@@ -158,11 +158,11 @@ def _summary(
 
 def _bounds_ratios(proved: Mechanism | BoxMechanism | BoxNoise) -> bool:
     """Whether ratios are bounded; between points they always are."""
-    return isinstance(proved, BoxMechanism | BoxNoise) or proved.bounds_ratios
+    return proved.about == "coordinates" or proved.bounds_ratios
 
 
 def _events(proved: Mechanism | BoxMechanism | BoxNoise) -> tuple[EventPromise, ...]:
-    return () if isinstance(proved, BoxMechanism | BoxNoise) else proved.events
+    return () if proved.about == "coordinates" else proved.events
 
 
 def _promise_words(proved: Mechanism | BoxMechanism | BoxNoise) -> str:

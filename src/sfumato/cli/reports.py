@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.certify import load
-from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.cli.options import AsJson, MechanismFile, Overwrite, PageFile, Title, answer, of_option, page_beside
 from sfumato.cli.progress import line
 from sfumato.errors import in_one_line
@@ -44,7 +43,7 @@ def report(
         if spec is not None:
             question = as_question(read_spec(spec))
             facts = {"prior": question.prior, "loss": question.loss_on_outputs}
-        if secret is not None and isinstance(proved, CoordinateMechanism):
+        if secret is not None and proved.about == "coordinates":
             facts["secret"] = secret.split(",")
         elif secret is not None:
             (facts["secret"],) = of_option("--secret", spelled_labels, [secret], proved.secrets, "secret")

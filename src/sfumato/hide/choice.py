@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato.certify.noise import BoxNoise
 from sfumato.design.boxes.choice import noise_design, too_large
 from sfumato.design.boxes.optimal import silent_loss
 from sfumato.design.calibration import calibrate
@@ -36,7 +35,7 @@ class Chosen:
     @property
     def kind(self) -> str:
         """``"table"`` or ``"noise"``."""
-        return "noise" if _is_noise(self.design) else "table"
+        return "noise" if self.design.mechanism.same_everywhere else "table"
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def chosen(question: Question, watch: Watch, progress: Callable[[Any], object] |
     def beside(design: Design) -> str:
         return _standing(design, question.space.unit, silent, usual)
 
-    same = _SAME if _is_noise(best) else f"{_SAME}, moved to where it loses least"
+    same = _SAME if best.mechanism.same_everywhere else f"{_SAME}, moved to where it loses least"
     if best.method.startswith(_SAME) and too_large(question.privacy):
         if patches_on(question, question.space, question.prior.float_weights) is None:
             return Chosen(best, f"{same}, since the box is too large for a table{beside(best)}{room_words(question)}")
@@ -116,7 +115,7 @@ def calibrated(
         question.prior, question.loss, question.space, target=aim, outputs=question.outputs, time_limit=watch,
         progress=progress,
     )  # fmt: skip
-    kind = _SAME if _is_noise(result.design) else "a table of its own for this box"
+    kind = _SAME if result.design.mechanism.same_everywhere else "a table of its own for this box"
     low, high = between(result.low, result.high)
     words = f"{kind}, at ε = {high} per {question.space.unit}, with which no more is lost than was asked for"
     return Chosen(
@@ -131,11 +130,6 @@ def _noise(question: Question) -> BoxDesign | None:
         return noise_design(question.prior, question.loss, question.privacy, Watch(None), None)
     except (NotConverged, NotSupported, SolverError):
         return None
-
-
-def _is_noise(best: Design) -> bool:
-    mechanism: Any = best.mechanism
-    return isinstance(mechanism, BoxNoise)
 
 
 def _standing(best: Design, unit: str, silent: float, usual: float | None, name: str = "distance") -> str:

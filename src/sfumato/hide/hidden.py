@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.arguments import file_path, flag
-from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.certify.file import save
 from sfumato.design.result import Design
 from sfumato.errors import keyword
@@ -117,7 +116,7 @@ def promise_words(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str) 
         whose += "is released." if count == 1 else f"are released; all of them together cost {count} times as much."
     apart = None if spec.privacy is None else spec.privacy.double_at
     mechanism: Any = design.mechanism
-    what = "places" if isinstance(mechanism, CoordinateMechanism) else named(spec).apart
+    what = "places" if mechanism.about == "coordinates" else named(spec).apart
     round_words = "" if apart is None else f"odds between two {what} {apart} apart at most double; "
     return (
         f"Released: {round_words}{promised(design.mechanism.privacy)}.",

@@ -15,7 +15,6 @@ from math import ceil, prod
 from typing import Any
 
 from sfumato import losses
-from sfumato.certify.coordinates import BoxMechanism
 from sfumato.design.boxes.choice import too_large
 from sfumato.design.boxes.patches import Patches, lattices_for, patches_for
 from sfumato.design.boxes.program import blocks_of
@@ -172,7 +171,8 @@ def cells_for_a_bound(question: Question) -> Fraction | None:
 def for_a_gpu(best: Design) -> bool:
     """Whether the program of a table was one that a GPU, where there is one, is asked to solve."""
     mechanism: Any = best.mechanism
-    if not isinstance(mechanism, BoxMechanism) or not best.method.startswith("conic program on"):
+    table_on_box = mechanism.about == "coordinates" and not mechanism.same_everywhere
+    if not table_on_box or not best.method.startswith("conic program on"):
         return False
     blocks = blocks_of(mechanism.rounding, float(mechanism.rate), mechanism.halvings)
     forms = sum(len(block) * block[0].shape[0] for block in blocks)

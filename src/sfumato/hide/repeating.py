@@ -13,7 +13,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.certify.verify import load
 from sfumato.design.result import BoxDesign, Design
 from sfumato.errors import InvalidFile
@@ -60,7 +59,7 @@ def answered(spec: Spec, watch: Watch) -> Chosen | None:
         raise InvalidFile(
             f"{file} is not the mechanism that {spec.source} names: move it away, and the question is answered anew"
         )
-    kind: Any = BoxDesign if isinstance(mechanism, CoordinateMechanism) else Design
+    kind: Any = BoxDesign if mechanism.about == "coordinates" else Design
     proof = mechanism.proof
     design = kind(mechanism, proof.loss, proof.bound or 0 * proof.loss, "as before", 0, {"total": watch.spent})
     return Chosen(design, f"that of {file.name}, which the spec names, proved again")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from sfumato.spaces.finite import FiniteSpace, check_size
 
 class IntegerSecrets:
     """Mechanisms for all integers: an integer is its own label."""
+
+    about: ClassVar[Literal["secrets"]] = "secrets"
+    same_everywhere: ClassVar[Literal[True]] = True
 
     @property
     def domain(self) -> Domain:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 from math import prod
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ class ProductMechanism:
     each factor is proved to keep its own. The product of tight-constraints mechanisms is the tight-constraints
     mechanism of the product: Φ is a Kronecker product, and so is z.
     """
+
+    about: ClassVar[Literal["secrets"]] = "secrets"
+    same_everywhere: ClassVar[Literal[False]] = False
 
     factors: tuple[Mechanism, ...]
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 from secrets import randbelow
-from typing import Any, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numba import njit
@@ -198,6 +198,9 @@ class LatticeMechanism:
       ratio of these is at most e^{ε·step}, so they are a private column.
     * Every row sums to ``total``.
     """
+
+    about: ClassVar[Literal["secrets"]] = "secrets"
+    same_everywhere: ClassVar[Literal[False]] = False
 
     lattice: Box
     privacy: PrivacyType

@@ -25,7 +25,7 @@ from sfumato.arguments import integer, one_of
 from sfumato.certify.amounts import Amount
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
-from sfumato.certify.protocol import tabled
+from sfumato.certify.protocol import drawn, tabled
 from sfumato.errors import InvalidInput, NotSupported, needs
 from sfumato.numbers import exact, float_above, log_bounds
 from sfumato.release.sampler import Sampler, sampler
@@ -88,7 +88,8 @@ def opendp_rows(mechanism: Mechanism | BoxMechanism, size: int) -> Any:
     of known size applies, such as ``make_population_amplification``.
     """
     dp = _opendp()
-    mechanism = mechanism if isinstance(mechanism, BoxMechanism) else tabled(mechanism)
+    whole = drawn(mechanism)
+    mechanism = mechanism if whole.about == "coordinates" and not whole.same_everywhere else tabled(mechanism)
     size = integer(size, "the number of rows", 1, 2**31 - 1)  # OpenDP counts in 32 bits
     draws = sampler(mechanism)
     draw, factor = _drawing(draws), local_factor(mechanism)

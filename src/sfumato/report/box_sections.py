@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.certify.coordinates import BoxMechanism, CoordinateMechanism
+from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.numbers import Floats
 from sfumato.report.box_facts import BoxFacts, CoordinateFacts, Used, spread_out
 from sfumato.report.box_maps import flattened, outputs_figure, point_words, raster_figure
@@ -279,7 +279,7 @@ def used_drawing(facts: CoordinateFacts) -> Figure:
     """The share of ε that is used at every point."""
     used, least = facts.used, float(facts.used.share.min())
     low = float(np.floor(10 * least) / 10) if least < 1 else 0.0
-    if isinstance(facts.mechanism, BoxMechanism):
+    if not facts.mechanism.same_everywhere:
         which = "100 % where some output changes as fast as the promise allows"
     else:
         which = f"100 % where the chance of {_output_words(facts)} changes as fast as the promise allows"
@@ -302,7 +302,7 @@ def tightest(facts: CoordinateFacts) -> str:
     used, mechanism, unit = facts.used, facts.mechanism, facts.box.unit
     per = f" per {plain(unit)}" if unit else ""
     rate = float(mechanism.rate)
-    whole = isinstance(mechanism, BoxMechanism)
+    whole = not mechanism.same_everywhere
     rows = [
         (f"ε that is promised{per}", near(mechanism.privacy.rate, 6)),
         (f"largest slope of the logarithm of a probability{per}", near(used.largest * rate, 6)),

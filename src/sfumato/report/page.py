@@ -19,6 +19,7 @@ from sfumato.arguments import file_path, flag, quoted, text
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.noise import BoxNoise
+from sfumato.certify.protocol import drawn
 from sfumato.channels.prior import Prior
 from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, NotSupported, shown
@@ -140,13 +141,13 @@ def facts_about(
     **told: Any,
 ) -> Facts | BoxFacts | NoiseFacts:  # fmt: skip
     """Measure a mechanism for a report, on a finite space or for coordinates; arguments as for :func:`report`."""
-    mechanism: Any = subject.mechanism if isinstance(subject, Design) else subject
-    if not isinstance(mechanism, BoxMechanism | BoxNoise):
+    mechanism: Any = drawn(subject.mechanism if isinstance(subject, Design) else subject)
+    if mechanism.about == "secrets":
         return facts_of(subject, prior=prior, loss=loss, compare=compare, **told)  # type: ignore[arg-type]
     flag(compare, "compare")
-    if isinstance(mechanism, BoxMechanism):
-        return box_facts(mechanism, prior=prior, loss=loss, **told)
-    return noise_facts(mechanism, prior=prior, loss=loss, **told)
+    measured: Any = noise_facts if mechanism.same_everywhere else box_facts
+    facts: BoxFacts | NoiseFacts = measured(mechanism, prior=prior, loss=loss, **told)
+    return facts
 
 
 _FOOTER = (

@@ -49,8 +49,9 @@ def _named(point: Floats, home: Box) -> str:
 
 def on_coordinates(mechanism: Any) -> BoxMechanism | BoxNoise:
     """The mechanism of a design on a box."""
-    assert isinstance(mechanism, BoxMechanism | BoxNoise)
-    return mechanism
+    assert mechanism.about == "coordinates"
+    found: BoxMechanism | BoxNoise = mechanism
+    return found
 
 
 def box_table(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def box_table(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
     Noise has too many outputs to list: they are summed up in cells, which then stand for them.
     """
     home = mechanism.box
-    if isinstance(mechanism, BoxNoise):
+    if mechanism.same_everywhere:
         cells = [_named(point, home) for point in home.centres]
         return {"outputs": cells, "at": list(range(len(cells))), "matrix": packed(noise_on_cells(mechanism))}
     middles = [np.arange(0.5, n, dtype=np.float64) * float(step) for n, step in zip(home.shape, home.step, strict=True)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -111,6 +111,9 @@ class Pixelated:
 @dataclass(frozen=True, eq=False, repr=False)
 class PixelsOnLattice:
     """A pixelated mechanism for the secrets of the lattice U_N, drawn without a table; made by :func:`pixels_on`."""
+
+    about: ClassVar[Literal["secrets"]] = "secrets"
+    same_everywhere: ClassVar[Literal[False]] = False
 
     pixelated: Pixelated
     steps: int
