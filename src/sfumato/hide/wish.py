@@ -10,13 +10,14 @@ from sfumato.arguments import integer, positive
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.fields import fields_of
 from sfumato.hide.fields import DistanceFields, WishFields
+from sfumato.release.fields import OUTSIDE
 from sfumato.release.terms import names_of
 from sfumato.specs.complaints import nearest
 from sfumato.watch import Watch
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-@fields_of(DistanceFields, WishFields, on_unknown="nearest")
+@fields_of(DistanceFields, WishFields, on_unknown=OUTSIDE)
 class Wish:
     """What is to be hidden; exactly one of ``hide``, ``epsilon`` and ``error`` says how well.
 

@@ -23,6 +23,12 @@ MOST_MOVED = Fraction(1, 20)
 A few strays are what these policies are for; a column in other units, coordinates in another order, or numbers that are
 written in another way, concern nearly all."""
 
+BEYOND = ("error", "drop")
+"""What is done about a row that is one too many."""
+
+OUTSIDE = "nearest"
+"""What :func:`sfumato.hide.hiding.hide` does about points outside of the box, unless it is told."""
+
 _SHARE = f"{float(MOST_MOVED)}"
 
 
@@ -109,7 +115,7 @@ class PersonFields(TypedDict, total=False):
     ]
     beyond: Annotated[
         str,
-        asked("error", words=("error", "drop"), in_spec=True, hide="For rows beyond that: error, or drop them."),
+        asked("error", words=BEYOND, in_spec=True, hide="For rows beyond that: error, or drop them."),
     ]
 
 

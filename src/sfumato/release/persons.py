@@ -21,8 +21,6 @@ from sfumato.release.keys import id_digests
 from sfumato.release.rows import BadRow, Values
 
 _SALT = b"sfumato persons\0"
-BEYOND = ("error", "drop")
-"""What is done about a row that is one too many."""
 
 
 @dataclass(eq=False)

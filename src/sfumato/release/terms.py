@@ -11,9 +11,8 @@ from sfumato.arguments import flag, integer, items, one_of
 from sfumato.errors import InvalidInput, keyword, shown, worded
 from sfumato.fields import changed, fields_of
 from sfumato.numbers import as_written
-from sfumato.release.fields import MOST_MOVED, TermFields
+from sfumato.release.fields import BEYOND, MOST_MOVED, TermFields
 from sfumato.release.keys import check_statement, key_bytes
-from sfumato.release.persons import BEYOND
 from sfumato.release.places import Position, in_system
 from sfumato.release.rows import check_policy
 

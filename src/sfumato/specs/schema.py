@@ -431,33 +431,5 @@ class SolveSpec(TableSpec):
                 yield f"{name} must be positive, found {_shown(value)}"
 
 
-class ReleaseSpec(TableSpec):
-    """The columns of a table whose points are released, and whose rows they are; `sfumato hide` writes and reads it."""
-
-    latitude: str | None = None
-    longitude: str | None = None
-    columns: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
-    geometry: str | None = None
-    crs: str | None = None
-    on_unknown: Literal["error", "drop", "nearest"] = "nearest"
-    most_moved: Quantity | None = None
-    most_dropped: Quantity | None = None
-    person: str | None = None
-    most_rows: Count | None = None
-    beyond: Literal["error", "drop"] = "error"
-    drop: list[str] = Field(default_factory=list)
-    keep: list[str] = Field(default_factory=list)
-    mechanism: str | None = None
-    question: str | None = None
-
-    def _wrong(self) -> Iterator[str]:
-        if (self.latitude is None) != (self.longitude is None):
-            yield "latitude and longitude go together"
-        if [self.latitude, self.columns, self.geometry].count(None) != 2:
-            yield "give latitude and longitude, or columns of x and y, or geometry"
-        if (self.person is None) != (self.most_rows is None):
-            yield "person and most_rows go together"
-
-
 def _shown(value: Fraction) -> str:
     return str(value) if value.denominator > 10**6 or len(str(value)) > 12 else f"{float(value):g}"

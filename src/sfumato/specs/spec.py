@@ -27,11 +27,11 @@ from sfumato.specs.schema import (
     ObjectiveSpec,
     PriorSpec,
     PrivacySpec,
-    ReleaseSpec,
     SolveSpec,
     SpaceSpec,
 )
 from sfumato.specs.schema_base import TableSpec
+from sfumato.specs.schema_release import ReleaseSpec
 from sfumato.specs.tables import Columns, read_columns
 from sfumato.specs.toml import toml
 

@@ -1,0 +1,72 @@
+"""The table ``[release]`` of a spec: its keys are the keywords of ``hide`` that are said to be in specs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, create_model
+
+from sfumato.fields import declared
+from sfumato.release.fields import (
+    OUTSIDE,
+    ColumnFields,
+    DroppedFields,
+    KeptFields,
+    PersonFields,
+    StrayFields,
+    SystemFields,
+)
+from sfumato.specs.schema_base import Count, Quantity, TableSpec
+
+_READ_AS: dict[str, Any] = {
+    "Any": str | None,  # of a coordinate system: a file has its name
+    "str | None": str | None,
+    "int | None": Count | None,
+    "Number | None": Quantity | None,
+    "Sequence[str]": list[str],
+}
+"""What a file says for a keyword of this type; lists are copied, since a table holds its own."""
+
+
+def _keys() -> dict[str, Any]:
+    """The declared fields that are in specs, as fields of a model."""
+    shared = (ColumnFields, SystemFields, StrayFields, PersonFields, DroppedFields, KeptFields)
+    keys: dict[str, Any] = {}
+    for name, written, said in declared(*shared):
+        if said.in_spec:
+            kind = Literal[said.words] if said.words else _READ_AS[written]
+            keys[name] = kind, Field(default_factory=list) if said.default == () else said.default
+    return keys | {"on_unknown": (keys["on_unknown"][0], OUTSIDE)}
+
+
+class ReleasedColumnsSpec(TableSpec):
+    """The columns of coordinates, as people name them in a file."""
+
+    latitude: str | None = None
+    longitude: str | None = None
+    columns: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
+
+
+if TYPE_CHECKING:  # which cannot read what is made of declarations
+
+    class _KeysSpec(ReleasedColumnsSpec):
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    _KeysSpec = create_model("_KeysSpec", __base__=ReleasedColumnsSpec, **_keys())
+
+
+class ReleaseSpec(_KeysSpec):
+    """The columns of a table whose points are released, and whose rows they are; `sfumato hide` writes and reads it."""
+
+    mechanism: str | None = None
+    question: str | None = None
+
+    def _wrong(self) -> Iterator[str]:
+        if (self.latitude is None) != (self.longitude is None):
+            yield "latitude and longitude go together"
+        if [self.latitude, self.columns, self.geometry].count(None) != 2:
+            yield "give latitude and longitude, or columns of x and y, or geometry"
+        if (self.person is None) != (self.most_rows is None):
+            yield "person and most_rows go together"
