@@ -21,7 +21,7 @@ from sfumato.certify.verify import claim_of, prove
 from sfumato.channels.prior import Prior
 from sfumato.design.answer import Answer
 from sfumato.design.bounds import LowerBound, exact_bound, proved_excess, rounded_bound
-from sfumato.design.problem import Problem, feasibility
+from sfumato.design.problem import FEASIBILITY, Problem
 from sfumato.design.result import Design
 from sfumato.design.solvers import Solver
 from sfumato.design.time_budget import overtime
@@ -75,7 +75,9 @@ def _with_room(problem: Problem, answer: Answer, provenance: dict[str, Any], sol
 
 def _safe_matrix(problem: Problem, solver: Solver, watch: Watch) -> Floats:
     """A matrix that keeps all limits with room to spare."""
-    easier = feasibility(problem)
+    step = FEASIBILITY(problem)
+    assert step is not None  # there are limits
+    easier = step.part
     answer = solver(easier, 1e-3, None, watch)
     excess = proved_excess(easier, answer)
     if excess > 0:

@@ -18,11 +18,13 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sfumato.channels.prior import Prior
 from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
+from sfumato.design.reduction import Reduced, Reduction
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Array, Integers, floats
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, path_metric
+from sfumato.watch import Watch
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ def merged(problem: Problem) -> Merged | None:
     >>> merged(equal_rows).problem.float_cost.round(3).tolist()
     [[0.333, 0.333, 0.667], [0.333, 0.333, 0.0]]
     """
-    if problem.limits or problem.events or not has_equal_rows(problem):
+    if not _can_merge(problem):
         return None
     space = problem.privacy.space
     (first, second), apart = space.pairs, space.pair_distances
@@ -106,6 +108,20 @@ def merged(problem: Problem) -> Merged | None:
     edges = Edges(pairs, Distances(apart.form, lengths[pairs.first, pairs.second], apart.unit))
     smaller = FiniteSpace(range(count), path_metric(count, edges), space.unit, f"{space.name}, merged")
     return Merged(problem, _problem(problem, member, smaller), member, ends, _tree(graph, member))
+
+
+def _can_merge(problem: Problem) -> bool:
+    """Limits look at each of the secrets, and events at pairs of them."""
+    return not problem.limits and not problem.events and has_equal_rows(problem)
+
+
+def _step(problem: Problem, watch: Watch) -> Reduced | None:
+    smaller = merged(problem)
+    return None if smaller is None else Reduced(smaller.problem, smaller.answer)
+
+
+EQUAL_ROWS = Reduction("secrets with equal rows", _can_merge, _step)
+"""Interior points have no room between equal rows."""
 
 
 def _quotient(

@@ -19,6 +19,7 @@ from sfumato.certify.mechanism import Ceiling
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.objectives import EXPECTED, Objective, ceiling
+from sfumato.design.reduction import Reduced, Reduction, as_it_is
 from sfumato.errors import InvalidInput, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.lp import ColumnProgram, Limit
@@ -29,6 +30,7 @@ from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import graph
 from sfumato.spaces.finite import place_of
+from sfumato.watch import Watch
 
 Under = Predicate | tuple[Predicate, Any] | Iterable[Predicate | tuple[Predicate, Any]]
 """A predicate for all pairs, a predicate with its neighbours, or several of these."""
@@ -161,9 +163,14 @@ def restated(problem: Problem, cost: Array | None, limits: Iterable[Limit]) -> P
     return replace(problem, stated=(np.zeros(problem.shape, dtype=np.int64) if cost is None else cost, tuple(limits)))
 
 
-def feasibility(problem: Problem) -> Problem:
+def _feasibility(problem: Problem, watch: Watch) -> Reduced:
     """Nothing to lose, and the largest excess over a ceiling to be minimised: how well can all limits be kept?"""
-    return restated(problem, None, (replace(limit, relative=True) for limit in problem.limits if not limit.relative))
+    ceilings = (replace(limit, relative=True) for limit in problem.limits if not limit.relative)
+    return Reduced(restated(problem, None, ceilings), as_it_is)
+
+
+FEASIBILITY = Reduction("what is lost, beside the limits", lambda problem: bool(problem.limits), _feasibility)
+"""A mechanism that keeps all limits with room to spare, if there is one."""
 
 
 @refusing("laying out the problem", SMALLER)
@@ -187,14 +194,27 @@ def problem(
         if not wanted:
             raise InvalidInput("outputs must name at least one action of the loss")
         loss = with_actions(loss, [place_of(w, loss.actions, "outputs as actions of the loss") for w in wanted])
-    ceilings = [ceiling(limit, loss, privacy.space) for limit in objective.limits]
+    ceilings = tuple(ceiling(limit, loss, privacy.space) for limit in objective.limits)
+    whole = Problem(prior, loss, privacy, objective, ceilings, events)
+    left = DOMINATED_ACTIONS(whole)
+    return whole if left is None else left.part
+
+
+def _without_dominated(problem: Problem, watch: Watch) -> Reduced | None:
+    """Actions are left out that another one is never worse than; nobody misses them in an answer."""
+    prior, loss = problem.prior, problem.loss
     # a secret of prior 0 counts as soon as anything but the expected loss does
-    counted = prior.float_weights > 0 if objective.plain else np.ones(len(privacy.space), dtype=bool)
-    kept = undominated(np.hstack([floats(loss.matrix)[:, counted], *(floats(c.loss.matrix) for c in ceilings)]))
-    if len(kept) < len(loss.actions):
-        loss = with_actions(loss, kept)
-        ceilings = [Ceiling(with_actions(c.loss, kept), c.level) for c in ceilings]
-    return Problem(prior, loss, privacy, objective, tuple(ceilings), events)
+    counted = prior.float_weights > 0 if problem.objective.plain else np.ones(len(prior.float_weights), dtype=bool)
+    limited = (floats(c.loss.matrix) for c in problem.ceilings)
+    kept = undominated(np.hstack([floats(loss.matrix)[:, counted], *limited]))
+    if len(kept) == len(loss.actions):
+        return None
+    ceilings = tuple(Ceiling(with_actions(c.loss, kept), c.level) for c in problem.ceilings)
+    return Reduced(replace(problem, loss=with_actions(loss, kept), ceilings=ceilings), as_it_is)
+
+
+DOMINATED_ACTIONS = Reduction("dominated actions", lambda problem: problem.shape[1] > 1, _without_dominated)
+"""Laying out a problem begins with this."""
 
 
 def _promises(loss: Loss, privacy: PrivacyType | None, under: Under) -> tuple[PrivacyType, tuple[EventPromise, ...]]:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.design.answer import Multipliers
+from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
+from sfumato.design.reduction import Reduced, Reduction, as_it_is
 from sfumato.lp import ColumnProgram
 from sfumato.numbers import Array, Floats, Integers, floats
 from sfumato.watch import Watch
@@ -119,6 +120,33 @@ def symmetry(problem: Problem, watch: Watch | None = None) -> Symmetry | None:
         if len(moved) > _MOST_ELEMENTS:
             return None
     return Symmetry(np.array(moved), np.array(acted)) if len(moved) > 1 else None
+
+
+def by_group(problem: Problem, group: Symmetry | None) -> Reduced:
+    """One column for each orbit of actions; what is found is spread over the group again. All columns without one."""
+    if group is None:
+        return Reduced(problem.program, as_it_is)
+    levels = [len(limit.level) for limit in problem.program.limits]
+
+    def invert(answer: Answer) -> Answer:
+        return replace(
+            answer,
+            matrix=group.spread(answer.matrix),
+            multipliers=group.spread_multipliers(answer.multipliers),
+            prices=group.spread_prices(answer.prices, levels),
+            method=f"{answer.method}, {len(group)} symmetries",
+        )
+
+    return Reduced(group.reduced(problem.program), invert)
+
+
+def _step(problem: Problem, watch: Watch) -> Reduced | None:
+    group = symmetry(problem, watch)
+    return None if group is None else by_group(problem, group)
+
+
+SYMMETRIES = Reduction("columns that symmetries make alike", lambda problem: len(problem.privacy.space) > 1, _step)
+"""What is left is a program over columns, not a problem."""
 
 
 def _codes(table: Array) -> Integers:

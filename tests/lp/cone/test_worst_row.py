@@ -10,8 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.design.objectives import worst_secret
 from sfumato.design.problem import problem
-from sfumato.design.solvers.reduced import reduced_program
-from sfumato.design.symmetry import symmetry
+from sfumato.design.symmetry import by_group, symmetry
 from sfumato.errors import NotSupported
 from sfumato.lp.cone.arrays import solve_batched
 from sfumato.lp.cone.program import ColumnProgram, Ending, Limit, column_bound
@@ -24,7 +23,7 @@ POINTS = sf.points(np.random.default_rng(4).random((14, 2)).round(3).tolist())
 def program(space: sf.FiniteSpace, gamma: float, epsilon: float, reduced: bool = True) -> ColumnProgram:
     promise = sf.PrivacyType(space, epsilon=Fraction(epsilon))
     asked = problem(None, utility(space, gamma).loss, promise, None, worst_secret())
-    return reduced_program(asked, symmetry(asked) if reduced else None)
+    return by_group(asked, symmetry(asked) if reduced else None).part
 
 
 @pytest.mark.parametrize(

@@ -10,18 +10,13 @@ from numpy.typing import NDArray
 
 from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
-from sfumato.design.symmetry import Symmetry, symmetry
+from sfumato.design.symmetry import SYMMETRIES
 from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
 from sfumato.lp.proof.thinning import Kept, listed, thinned
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 # So many tolerances the bound may fall when multipliers are left out: callers ask for 0.3 of theirs.
 _SPENT = 2
-
-
-def reduced_program(problem: Problem, group: Symmetry | None) -> ColumnProgram:
-    """One column for each orbit of actions, or the program as it is."""
-    return problem.program if group is None else group.reduced(problem.program)
 
 
 def solve_reduced(
@@ -38,14 +33,15 @@ def solve_reduced(
     Few multipliers are kept that prove nearly as much as all.
     """
     watch = watch_of(time_limit)
-    group = symmetry(problem, watch) if problem.shape[0] <= most_secrets else None
-    program = reduced_program(problem, group)
+    step = SYMMETRIES(problem, watch) if problem.shape[0] <= most_secrets else None
+    program = problem.program if step is None else step.part
     shown = None if progress is None else _with_thinned_bounds(progress, tolerance)
     solution = solve(program, tolerance=tolerance, time_limit=watch, progress=shown)
     if solution.ended is Ending.TIME and not solution.iterations:
         raise TimeIsUp  # its starting point is worse than what needs no solver
     kept = thinned(program, solution, _SPENT * tolerance * abs(solution.value))
-    return whole_answer(problem, group, solution, kept, method)
+    answer = answer_of(program, solution, kept, method)
+    return answer if step is None else step.invert(answer)
 
 
 def show(progress: Progress, iteration: int, value: float, bound: float, watch: Watch, stage: str = "") -> None:
@@ -67,18 +63,14 @@ def _with_thinned_bounds(
     return thinned_state
 
 
-def whole_answer(
-    problem: Problem, group: Symmetry | None, solution: ColumnSolution, kept: Kept | NDArray[np.float64], method: str
+def answer_of(
+    program: ColumnProgram, solution: ColumnSolution, kept: Kept | NDArray[np.float64], method: str
 ) -> Answer:
-    """A solution of the reduced program, with those of its multipliers that are kept, spread over all columns."""
-    program = problem.program
+    """A solution of a program, with those of its multipliers that are kept."""
     few = kept if isinstance(kept, Kept) else listed(kept)
     values = few.values * np.exp(-program.logs)[few.pair]
-    matrix, prices = solution.matrix, solution.prices
     multipliers = Multipliers(program.first[few.pair], program.second[few.pair], few.column, values)
-    if group is not None:
-        matrix, multipliers = group.spread(matrix), group.spread_multipliers(multipliers)
-        prices = group.spread_prices(prices, [len(limit.level) for limit in program.limits])
-        method += f", {len(group)} symmetries"
     finished = solution.ended in (Ending.REACHED, Ending.STALLED)
-    return Answer(matrix, multipliers, method, solution.iterations, solution.seconds, finished, prices)
+    return Answer(
+        solution.matrix, multipliers, method, solution.iterations, solution.seconds, finished, solution.prices
+    )

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from sfumato.arguments import one_of
 from sfumato.design.answer import Answer, Progress, TimeLimit
-from sfumato.design.merged import merged
+from sfumato.design.merged import EQUAL_ROWS
 from sfumato.design.problem import SMALLER, Problem
 from sfumato.design.solvers.column_generation import solve_by_column_generation
 from sfumato.design.solvers.first_order import solve_by_first_order
@@ -99,9 +99,9 @@ class Solver:
         if not verdict:
             others = [name for name, solver in SOLVERS.items() if solver.accepts(problem)]
             raise NotSupported(f"solver {shown(self.name)} for {verdict.reason}", ["auto", *others])
-        smaller = merged(problem) if self.needs_room else None
-        if smaller is not None:
-            return smaller.answer(self(smaller.problem, tolerance, progress, time_limit, trail))
+        step = EQUAL_ROWS(problem) if self.needs_room else None
+        if step is not None:
+            return step.invert(self(step.part, tolerance, progress, time_limit, trail))
         (n, m), warm = problem.shape, {"trail": trail} if self.starts_warm else {}
         with refusing(f"solver {self.name!r} for {n} secrets and {m} actions", SMALLER):
             return self.solve(problem, tolerance, progress, time_limit, **warm)

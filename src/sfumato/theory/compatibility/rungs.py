@@ -32,8 +32,8 @@ from sfumato.design.choice import to_a_gap
 from sfumato.design.objectives import worst_secret
 from sfumato.design.problem import Problem, problem
 from sfumato.design.result import Design
-from sfumato.design.solvers.reduced import reduced_program, whole_answer
-from sfumato.design.symmetry import Symmetry, symmetry
+from sfumato.design.solvers.reduced import answer_of
+from sfumato.design.symmetry import Symmetry, by_group, symmetry
 from sfumato.errors import InvalidChannel, NotConverged, SolverError
 from sfumato.lp import LinearProgram, solve
 from sfumato.lp.cone.worst_row import solve_worst_row
@@ -214,13 +214,14 @@ class Level:
         solver = to_a_gap(problem, tolerance)
         if not solver.refines or len(self.types.space) > _LARGEST_COMPILED:
             return solver(problem, tolerance)
+        step = by_group(problem, self.group)
         try:
-            solution = solve_worst_row(reduced_program(problem, self.group), tolerance=tolerance, levels=levels)
+            solution = solve_worst_row(step.part, tolerance=tolerance, levels=levels)
         except NotConverged:
             return solver(problem, tolerance)
         values = solution.multipliers
         kept = np.where(values > _NEGLIGIBLE * values.max(initial=0.0), values, 0.0)
-        return whole_answer(problem, self.group, solution, kept, "block interior point for the worst row")
+        return step.invert(answer_of(step.part, solution, kept, "block interior point for the worst row"))
 
 
 def _shares(answer: Answer) -> Floats:
