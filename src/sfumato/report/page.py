@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 import plotly.io
@@ -142,12 +142,54 @@ def facts_about(
 ) -> Facts | BoxFacts | NoiseFacts:  # fmt: skip
     """Measure a mechanism for a report, on a finite space or for coordinates; arguments as for :func:`report`."""
     mechanism: Any = drawn(subject.mechanism if isinstance(subject, Design) else subject)
-    if mechanism.about == "secrets":
-        return facts_of(subject, prior=prior, loss=loss, compare=compare, **told)  # type: ignore[arg-type]
     flag(compare, "compare")
-    measured: Any = noise_facts if mechanism.same_everywhere else box_facts
-    facts: BoxFacts | NoiseFacts = measured(mechanism, prior=prior, loss=loss, **told)
+    measured = _MEASURED[mechanism.about, mechanism.same_everywhere]
+    facts: Facts | BoxFacts | NoiseFacts = measured(subject, mechanism, prior, loss, compare, told)
     return facts
+
+
+_MEASURED: dict[tuple[str, bool], Callable[..., Any]] = {
+    **dict.fromkeys(
+        (("secrets", False), ("secrets", True)),
+        lambda subject, _, prior, loss, compare, told: facts_of(
+            subject, prior=prior, loss=loss, compare=compare, **told
+        ),
+    ),
+    ("coordinates", False): lambda _, table, prior, loss, compare, told: box_facts(
+        table, prior=prior, loss=loss, **told
+    ),
+    ("coordinates", True): lambda _, noise, prior, loss, compare, told: noise_facts(
+        noise, prior=prior, loss=loss, **told
+    ),
+}
+"""How a mechanism is measured, by what it is about and whether it is the same everywhere."""
+
+
+class _Contents(NamedTuple):
+    """What a page is made of: what it is about, its head, its sections, why to believe it, and all its figures."""
+
+    where: Callable[[Any], str]
+    intro: Callable[[Any], str]
+    parts: Mapping[str, tuple[str, Callable[[Any], str]]]
+    proof: Callable[[Any, str], str]
+    figures: Callable[[Any], list[Figure]]
+
+
+def _space_of(facts: Facts) -> str:
+    return facts.space.name if facts.bounds_ratios else f"{len(facts.space)} secrets"
+
+
+_CONTENTS: dict[type, _Contents] = {
+    Facts: _Contents(
+        _space_of, secrets_intro, PARTS, certificate,
+        lambda facts: drawings(facts) + ([peers_drawing(facts)] if facts.peers else []),
+    ),
+    BoxFacts: _Contents(
+        lambda facts: facts.box.name, box_intro, BOX_PARTS, box_certificate,
+        lambda facts: [*box_drawings(facts), used_drawing(facts)],
+    ),
+    NoiseFacts: _Contents(lambda facts: facts.box.name, noise_intro, NOISE_PARTS, noise_certificate, noise_figures),
+}  # fmt: skip
 
 
 _FOOTER = (
@@ -165,28 +207,17 @@ def page_of(
 
     ``first`` are sections of one's own before those on the mechanism: key, heading and text each.
     """
-    parts: Any
-    if isinstance(facts, BoxFacts):
-        where, intro, parts, proof = facts.box.name, box_intro(facts), BOX_PARTS, box_certificate(facts, file)
-    elif isinstance(facts, NoiseFacts):
-        where, intro, parts, proof = facts.box.name, noise_intro(facts), NOISE_PARTS, noise_certificate(facts, file)
-    else:
-        where = facts.space.name if facts.bounds_ratios else f"{len(facts.space)} secrets"
-        intro, parts, proof = secrets_intro(facts), PARTS, certificate(facts, file)
-    built = ((key, name, build(facts)) for key, (name, build) in parts.items())
-    kept = [part for part in (*first, *built, ("certificate", "Why believe it", proof)) if part[2]]
-    head = "".join(f"<p>{plain(note)}</p>" for note in notes) + intro
+    about = _CONTENTS[type(facts)]
+    built = ((key, name, build(facts)) for key, (name, build) in about.parts.items())
+    kept = [part for part in (*first, *built, ("certificate", "Why believe it", about.proof(facts, file))) if part[2]]
+    head = "".join(f"<p>{plain(note)}</p>" for note in notes) + about.intro(facts)
     contents = [(key, name) for key, name, _ in kept]
-    return page(title or f"Privacy report: {where}", head, [text for *_, text in kept], contents, _FOOTER)
+    return page(title or f"Privacy report: {about.where(facts)}", head, [text for *_, text in kept], contents, _FOOTER)
 
 
 def figures_of(facts: Facts | BoxFacts | NoiseFacts) -> list[Figure]:
     """All figures of a report."""
-    if isinstance(facts, BoxFacts):
-        return [*box_drawings(facts), used_drawing(facts)]
-    if isinstance(facts, NoiseFacts):
-        return noise_figures(facts)
-    return drawings(facts) + ([peers_drawing(facts)] if facts.peers else [])
+    return _CONTENTS[type(facts)].figures(facts)
 
 
 def _look_at_folder(drawn: list[Figure], target: Path, overwrite: bool) -> None:
