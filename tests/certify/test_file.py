@@ -7,6 +7,8 @@ import pickle
 import struct
 import tracemalloc
 import zlib
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -22,8 +24,8 @@ import sfumato as sf
 from sfumato import errors, losses
 from sfumato.certify import file as written
 from sfumato.certify import kernel
-from sfumato.certify.certificate import certificate
-from sfumato.certify.file import packed, to_bytes
+from sfumato.certify.certificate import certificate, certificate_of
+from sfumato.certify.file import file_of, packed, to_bytes
 from sfumato.certify.label_json import label_from_json, label_to_json
 from sfumato.certify.sections import Section
 from sfumato.mechanisms.box_noise import laplace_noise, noise_table
@@ -42,6 +44,34 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("files") / "mechanism.sfm"
     sf.save(small(), path)
     return path
+
+
+@pytest.mark.parametrize(
+    "made",
+    [small, lambda: laplace_noise(sf.PrivacyType(sf.box(2, step=1), epsilon=1), parts=1),
+     lambda: noise_table(laplace_noise(sf.PrivacyType(sf.box(2, step=1), epsilon=1), parts=1))],
+    ids=["table", "noise", "table on a box"],
+)  # fmt: skip
+def test_bytes_stay_with_what_was_proved(made: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = made()
+    fresh = to_bytes(certificate_of(mechanism))
+    monkeypatch.setattr(written, "certificate_of", lambda _: pytest.fail("it is laid out again"))
+    assert file_of(mechanism) == fresh and fresh[-32:].hex() == mechanism.proof.digest
+    sf.save(mechanism, tmp_path / "m.sfm")
+    loaded = sf.load(tmp_path / "m.sfm")
+    assert file_of(loaded) == fresh and sf.save(loaded, tmp_path / "n.sfm") == mechanism.proof.digest
+    assert file_of(pickle.loads(pickle.dumps(loaded))) == fresh
+    monkeypatch.undo()
+    other = replace(mechanism, provenance={"made by": "hand"})  # of which nothing was proved
+    assert file_of(other) == to_bytes(certificate_of(other)) != fresh
+
+
+def test_files_of_others_are_saved_as_they_were_proved(tmp_path: Path) -> None:
+    for path in sorted((Path(__file__).parents[1] / "vectors").glob("rows-*.sfm")):
+        with suppress(errors.SfumatoError):  # of forged ones
+            loaded = sf.load(path)
+            assert sf.save(loaded, tmp_path / path.name) == loaded.proof.digest
+    assert len(list(tmp_path.iterdir())) > 5
 
 
 @given(privacy_types(), st.data())

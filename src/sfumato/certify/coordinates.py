@@ -7,10 +7,11 @@ have ‖G‖* ≤ ε F on every cell: ``docs/theory/coordinates.md`` has the pro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from math import lcm
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from sfumato.certify.box_certificate import box_certificate, claimed_loss, round
 from sfumato.certify.certificate import Certificate
 from sfumato.certify.charge import Charge, points_charge
 from sfumato.certify.decide import Checker, decide, raise_refusal
-from sfumato.certify.file import dual_of, to_be_checked
+from sfumato.certify.file import dual_of, to_be_checked, with_file
 from sfumato.certify.label_json import label_from_json, label_to_json
 from sfumato.certify.mechanism import Dual, Mechanism, Proof, compact
 from sfumato.certify.protocol import Domain, no_table
@@ -30,7 +31,7 @@ from sfumato.draws.alias import alias_tables
 from sfumato.draws.rounding import Reach, RoundingAxis, RoundingPlan, rounding_axis
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, expect, shown
 from sfumato.losses.coordinates import CoordinateLoss
-from sfumato.numbers import Array, Number, as_written, exact
+from sfumato.numbers import Array, Number, as_written, exact, object_array
 from sfumato.privacy.rates import box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.rooms import at_front_door
@@ -38,6 +39,7 @@ from sfumato.spaces.box import Box
 from sfumato.spaces.earth import accepted
 from sfumato.spaces.frame import FULL_TURN, region
 from sfumato.spaces.splines import Rounding
+from sfumato.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +95,11 @@ class BoxClaim(CoordinateClaim):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoordinateMechanism:
-    """A proved mechanism whose secrets are all points of a box, each rounded to a lattice, smoothly and at random.
+    """A proved mechanism whose secrets are all points of a box.
 
-    What follows the rounding is a row of a table (:class:`BoxMechanism`), or noise that is the same everywhere
-    (:class:`~sfumato.certify.noise.BoxNoise`).
+    The way in is common: a point is rounded to a lattice, smoothly and at random. Integers follow, which are a row of
+    a table (:class:`BoxMechanism`) or noise that is the same everywhere (:class:`~sfumato.certify.noise.BoxNoise`); the
+    way out are ``outputs``, which are points.
 
     Parameters
     ----------
@@ -108,14 +111,38 @@ class CoordinateMechanism:
         The lattice, and with which probability a point is rounded to each of its points.
     halvings
         How often cells are halved before coefficients are compared.
+    total
+        What the integers of a lattice point sum to.
     """
 
     about: ClassVar[Literal["coordinates"]] = "coordinates"
+    laid_out: ClassVar[Callable[..., Certificate]]
+    """What lays out a mechanism for the kernel: the way in, its integers, their total, a claim, a provenance."""
 
     privacy: PrivacyType
     rate: Fraction
     rounding: Rounding
     halvings: int
+    _: KW_ONLY
+    total: int
+    proof: Proof
+    claim: CoordinateClaim | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def integers(self) -> tuple[Any, Any]:
+        """What the kernel gets of a table, or of noise."""
+        raise NotImplementedError
+
+    def integers_at(self, number: int) -> Array:
+        """The integers of all outputs for a point of the lattice."""
+        raise NotImplementedError
+
+    if TYPE_CHECKING:  # a field of tables, and a rule of noise
+
+        @property
+        def outputs(self) -> Sequence[Any]:
+            """The points that are told."""
 
     @property
     def box(self) -> Box:
@@ -140,6 +167,30 @@ class CoordinateMechanism:
         """All points are secrets, and none is listed."""
         return None
 
+    @property
+    def _integers_in_words(self) -> str:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        lattice = " × ".join(map(str, self.rounding.shape))
+        return f"{type(self).__name__}({lattice} lattice points{self._integers_in_words}, {self.privacy!r}, proved)"
+
+    def density(self, point: Any) -> Prior:
+        """The exact probability of every output at a coordinate; outside of the box at its nearest point.
+
+        On the Earth a coordinate is one of the map, by :func:`sfumato.spaces.earth.to_box` from degrees.
+        """
+        rows = self.rounding.weights(as_point(point, self.box))
+        parts = lcm(*(share.denominator for share in rows.values()))
+        several = [self.integers_at(v).astype(object) * int(share * parts) for v, share in rows.items()]
+        weights = np.sum(several, axis=0)
+        return Prior(tuple(self.outputs), object_array([Fraction(int(w), parts * self.total) for w in weights]))
+
+    def as_certificate(self) -> Certificate:
+        """Header and sections for the kernel, claim and provenance included."""
+        way_in = self.privacy, self.rate, self.rounding, self.halvings
+        return type(self).laid_out(*way_in, *self.integers, self.total, self.claim, self.provenance)
+
     def as_table(self) -> Mechanism:
         """Refused: its rows are not secrets, and no list of points has the promise about all of them."""
         raise no_table(self, "density(point), the exact distribution at a coordinate")
@@ -155,22 +206,29 @@ class BoxMechanism(CoordinateMechanism):
 
     Parameters
     ----------
-    privacy, rate, rounding, halvings
+    privacy, rate, rounding, halvings, total
         As of :class:`CoordinateMechanism`.
     outputs
         Points, exactly; numbers on an interval.
-    weights, total
+    weights
         A row of integers for each lattice point (the last axis first), with sum ``total``.
     """
 
     same_everywhere: ClassVar[Literal[False]] = False
+    laid_out = staticmethod(box_certificate)
 
     outputs: tuple[Any, ...]
     weights: Array
-    total: int
-    proof: Proof
-    claim: BoxClaim | None = None
-    provenance: dict[str, Any] = field(default_factory=dict)
+    claim: BoxClaim | None = field(default=None, kw_only=True)
+
+    @property
+    def integers(self) -> tuple[tuple[Any, ...], Array]:
+        """Outputs and the table of their weights."""
+        return self.outputs, self.weights
+
+    def integers_at(self, number: int) -> Array:
+        """A row of the table."""
+        return np.asarray(self.weights[number])
 
     def as_plan(self) -> RoundingPlan:
         """Rounding along the axes, decided by random bits and rationals, and alias tables of the weights."""
@@ -180,28 +238,12 @@ class BoxMechanism(CoordinateMechanism):
         """What a ledger adds up: a promise about coordinates."""
         return points_charge(self, [label_to_json(y) for y in self.outputs], self.weights)
 
-    def __repr__(self) -> str:
-        lattice = " × ".join(map(str, self.rounding.shape))
-        return f"BoxMechanism({lattice} lattice points → {len(self.outputs)} outputs, {self.privacy!r}, proved)"
+    @property
+    def _integers_in_words(self) -> str:
+        return f" → {len(self.outputs)} outputs"
 
-    def density(self, point: Any) -> Prior:
-        """The exact probability of every output at a coordinate; outside of the box at its nearest point.
 
-        On the Earth a coordinate is one of the map, by :func:`sfumato.spaces.earth.to_box` from degrees.
-        """
-        rows = self.rounding.weights(as_point(point, self.box))
-        shares = [
-            sum((share * int(self.weights[v, y]) for v, share in rows.items()), Fraction(0)) / self.total
-            for y in range(len(self.outputs))
-        ]
-        return Prior(self.outputs, shares)
-
-    def as_certificate(self) -> Certificate:
-        """Header and sections for the kernel, claim and provenance included."""
-        return box_certificate(
-            self.privacy, self.rate, self.rounding, self.halvings, self.outputs, self.weights, self.total, self.claim,
-            self.provenance,
-        )  # fmt: skip
+_Kind = TypeVar("_Kind", bound=CoordinateMechanism)
 
 
 def prove_on_box(
@@ -263,13 +305,46 @@ def prove_on_box(
         check_prior(claim.prior, claim.loss, box)
     checked = box_rate(privacy) if rate is None else as_written(rate, "the rate that is checked")
     total, halvings = sum(map(int, table[0])), integer(halvings, "the number of halvings")
-    written = box_certificate(privacy, checked, rounding, halvings, labels, table, total, claim, provenance)
-    verdict = decide(*to_be_checked(written), checker)
+    way_in = privacy, checked, rounding, halvings
+    return proved_mechanism(BoxMechanism, way_in, (labels, table), total, claim, provenance, checker)
+
+
+def proved_mechanism(
+    kind: type[_Kind],
+    way_in: tuple[PrivacyType, Fraction, Rounding, int],
+    integers: tuple[Any, Any],
+    total: int,
+    claim: CoordinateClaim | None,
+    provenance: dict[str, Any] | None,
+    checker: Checker,
+    refuse: Callable[[Verdict], NoReturn] = raise_refusal,
+) -> _Kind:
+    """A mechanism for coordinates, if a checker accepts its way in with these integers and what is claimed of them."""
+    make: Callable[..., _Kind] = kind
+    asked = to_be_checked(kind.laid_out(*way_in, *integers, total, claim, provenance))
+    verdict = decide(*asked[:3], checker)
     if not verdict:
-        raise_refusal(verdict)
-    return BoxMechanism(
-        privacy, checked, rounding, halvings, labels, table, total, verdict.witness, claim, provenance or {}
-    )
+        refuse(verdict)
+    made = make(*way_in, *integers, total=total, proof=verdict.witness, claim=claim, provenance=provenance or {})
+    return with_file(made, asked.data)
+
+
+def restored(
+    kind: type[_Kind],
+    header: kernel.CoordinatesHeader,
+    proof: Proof,
+    way_in: tuple[Rounding, int],
+    integers: tuple[Any, Any],
+    claim: CoordinateClaim | None,
+) -> _Kind:
+    """A mechanism for coordinates that a file describes, which has been proved."""
+    make: Callable[..., _Kind] = kind
+    promise, (rounding, halvings) = header.promise, way_in
+    privacy = PrivacyType(rounding.box, promise.epsilon, promise.alpha)
+    return make(
+        privacy, promise.rate, rounding, halvings, *integers, total=header.total, proof=proof, claim=claim,
+        provenance=header.provenance or {},
+    )  # fmt: skip
 
 
 def _weights(weights: Any, rows: int) -> Array:
@@ -301,14 +376,11 @@ def _as_label(output: Any, box: Box) -> Any:
 
 def box_mechanism(header: kernel.CoordinatesHeader, sections: dict[str, bytes], proof: Proof) -> BoxMechanism:
     """The mechanism that a file about coordinates describes, which has been proved."""
-    promise, rounding = header.promise, rounding_in(header)
+    rounding = rounding_in(header)
     weights = _weights(values_of("weights", header, sections), len(header.secrets))
     outputs = tuple(label_from_json(label) for label in header.outputs)
-    return BoxMechanism(
-        PrivacyType(rounding.box, promise.epsilon, promise.alpha), promise.rate, rounding,
-        header.lattice.halvings, outputs, weights, header.total, proof,
-        _claim(header, sections, rounding.box) if header.claims else None, header.provenance or {},
-    )  # fmt: skip
+    stated = _claim(header, sections, rounding.box) if header.claims else None
+    return restored(BoxMechanism, header, proof, (rounding, header.lattice.halvings), (outputs, weights), stated)
 
 
 def _claim(header: kernel.CoordinatesHeader, sections: dict[str, bytes], box: Box) -> BoxClaim:

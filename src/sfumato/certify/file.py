@@ -14,7 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.spatial.distance import squareform
@@ -49,7 +49,11 @@ _FEWEST_PLACES = 50  # Distances of fewer places take no room.
 _FARTHEST = 2**31  # Places with larger coordinates have no distances that files hold.
 _FEWEST_WEIGHTS = 1000  # A table of fewer is written as it is.
 _WHOLE = 2.0**62  # Whole losses below it are integers of 64 bits.
+_KEPT = "_file"  # What a mechanism has the bytes of its file under.
 _ZLIB_HEADER = b"\x78\x01"  # A zlib stream begins so: deflate with a window of 32 KiB, no dictionary.
+
+
+_Proved = TypeVar("_Proved", bound=Mechanism | Certifiable)
 
 
 MECHANISM = Kind("a mechanism file", lambda data: data.startswith(kernel.MAGIC))
@@ -64,7 +68,24 @@ def save(mechanism: Mechanism | Certifiable, path: str | PathLike[str], *, overw
     if not isinstance(mechanism, Certifiable):
         mechanism = expect(mechanism, Mechanism, "what is saved", "a Repair has one as .mechanism, prove() makes one")
     overwrite = flag(overwrite, "overwrite")
-    return write_whole(path, lambda: to_bytes(certificate_of(mechanism)), MECHANISM, overwrite=overwrite)[-32:].hex()
+    return write_whole(path, lambda: file_of(mechanism), MECHANISM, overwrite=overwrite)[-32:].hex()
+
+
+def file_of(mechanism: Mechanism | Certifiable) -> bytes:
+    """The bytes of a mechanism's file: those that were proved or read, and laid out once for whoever has none yet."""
+    if _KEPT not in vars(mechanism):
+        with_file(mechanism, to_bytes(certificate_of(mechanism)))
+    data: bytes = vars(mechanism)[_KEPT]
+    return data
+
+
+def with_file(mechanism: _Proved, data: bytes) -> _Proved:
+    """The mechanism, which keeps the bytes of its file beside its proof.
+
+    They are no field, so that :func:`dataclasses.replace` leaves them out: nothing has been proved of what it makes.
+    """
+    vars(mechanism)[_KEPT] = data
+    return mechanism
 
 
 def to_bytes(written: Certificate) -> bytes:
@@ -136,8 +157,17 @@ def _by_support(written: Certificate) -> tuple[Certificate, dict[str, bytes]]:
     return Certificate(header, {**sections, **rest}), bodies
 
 
-def to_be_checked(written: Certificate) -> tuple[kernel.AnyHeader, dict[str, bytes], str]:
-    """Header, sections and digest of a certificate, as :func:`parsed` has them from its file."""
+class Checkable(NamedTuple):
+    """What a checker is given, with the digest that names it, and the bytes of the file that hold it."""
+
+    header: kernel.AnyHeader
+    sections: dict[str, bytes]
+    digest: str
+    data: bytes
+
+
+def to_be_checked(written: Certificate) -> Checkable:
+    """What is checked of a certificate, as :func:`parsed` has it from its file."""
     header, sections = written.interpreted()
     data = to_bytes(written)
     counts = {name: len(section.data) // section.width for name, section in written.sections.items()}
@@ -146,14 +176,15 @@ def to_be_checked(written: Certificate) -> tuple[kernel.AnyHeader, dict[str, byt
         kernel.check_effort(header, counts, len(data))
     except kernel.Unreadable as error:
         raise InvalidInput(f"this mechanism cannot be certified: {error}") from error
-    return header, sections, data[-32:].hex()
+    return Checkable(header, sections, data[-32:].hex(), data)
 
 
-def parsed(path: str | PathLike[str]) -> tuple[kernel.AnyHeader, dict[str, bytes], str]:
-    """Header, sections and digest of a file; one clear error for anything that is wrong with it."""
+def parsed(path: str | PathLike[str]) -> Checkable:
+    """What is checked of a file; one clear error for anything that is wrong with it."""
     path = file_path(path, "a mechanism file")
     try:
-        return kernel.read(path)
+        data = kernel.contents(path)
+        return Checkable(*kernel.parse(data), data)
     except kernel.Unreadable as error:
         raise InvalidFile(f"{quoted(path)}: {str(error)[:300]}") from error
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
-from math import lcm, prod
+from math import prod
 from operator import le
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 
@@ -23,9 +23,14 @@ from sfumato.certify import kernel
 from sfumato.certify.box_certificate import box_of, claim_header, claimed_loss, coordinates_certificate
 from sfumato.certify.certificate import Certificate
 from sfumato.certify.charge import Charge, points_charge
-from sfumato.certify.coordinates import CoordinateClaim, CoordinateMechanism, as_point, rounding_axes
-from sfumato.certify.decide import decide
-from sfumato.certify.file import to_be_checked
+from sfumato.certify.coordinates import (
+    CoordinateClaim,
+    CoordinateMechanism,
+    as_point,
+    proved_mechanism,
+    restored,
+    rounding_axes,
+)
 from sfumato.certify.mechanism import Proof
 from sfumato.certify.sections import laid, values_of
 from sfumato.channels.prior import Prior
@@ -39,6 +44,7 @@ from sfumato.privacy.rates import box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.spaces.box import Box
 from sfumato.spaces.splines import Rounding, rounding_of
+from sfumato.verdict import Verdict
 
 LARGEST_DENSITY = 1 << 17
 """Outputs of the largest density that is listed."""
@@ -71,32 +77,68 @@ class NoiseClaim(CoordinateClaim):
     bound: LayerBound | None = None
 
 
+def noise_certificate(
+    privacy: PrivacyType,
+    rate: Fraction,
+    rounding: Rounding,
+    halvings: int,
+    table: Array,
+    floor: int,
+    total: int,
+    claim: NoiseClaim | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> Certificate:
+    """Lay out noise on a box for the kernel."""
+    written = coordinates_certificate(privacy, rate, rounding.box, table, total, provenance)
+    header, sections = written.header, written.sections
+    header["noise"] = {
+        "cells": [axis.cells for axis in rounding.axes], "reach": [side - 1 for side in table.shape],
+        "floor": str(floor), "halvings": halvings,
+    }  # fmt: skip
+    if claim is not None:
+        header["claims"] = claim_header(claim, sections)
+        if claim.bound is not None:
+            header["claims"]["bound"] = str(claim.bound.value)
+            layers = claim.bound.layers
+            ends = [place for low, high, _ in layers for place in (*low, *high)]
+            sections |= laid(layer_counts=object_array([count for _, _, count in layers]), layer_ends=ends)
+    return written
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class BoxNoise(CoordinateMechanism):
     """A proved mechanism for coordinates in a large box: smooth rounding to a lattice, then noise.
 
     Parameters
     ----------
-    privacy, rate, rounding, halvings
+    privacy, rate, rounding, halvings, total
         As of :class:`~sfumato.certify.coordinates.CoordinateMechanism`; the lattice has equal steps along an axis and
         degree 2.
     table
         Integers g(o) for offsets o ≥ 0 along all axes; the same for all signs of coordinates, 0 beyond.
     floor
         The integer that every extended output has in addition: those of the lattice and, along each axis, as many on
-        either side as the table reaches.
-    total
-        Σ g over all offsets + floor · number of extended outputs.
+        either side as the table reaches. The total is Σ g over all offsets + floor · their number.
     """
 
     same_everywhere: ClassVar[Literal[True]] = True
+    laid_out = staticmethod(noise_certificate)
 
     table: Array
     floor: int
-    total: int
-    proof: Proof
-    claim: NoiseClaim | None = None
-    provenance: dict[str, Any] = field(default_factory=dict)
+    claim: NoiseClaim | None = field(default=None, kw_only=True)
+
+    @property
+    def integers(self) -> tuple[Array, int]:
+        """The table of offsets, and its floor."""
+        return self.table, self.floor
+
+    def integers_at(self, number: int) -> Array:
+        """The row of a lattice point, which is listed where it is not too long."""
+        shape = self.rounding.shape
+        if prod(shape) > LARGEST_DENSITY:
+            raise NotSupported(f"a density on {prod(shape)} outputs", ["probability(point, output) for one of them"])
+        return noise_row(self.table, self.floor, shape, number).ravel()
 
     @property
     def reach(self) -> tuple[int, ...]:
@@ -123,17 +165,9 @@ class BoxNoise(CoordinateMechanism):
         """What a ledger adds up: a promise about coordinates."""
         return points_charge(self, ["noise", list(self.reach), str(self.floor)], self.table.reshape(1, -1))
 
-    def as_certificate(self) -> Certificate:
-        """Header and sections for the kernel, claim and provenance included."""
-        return noise_certificate(
-            self.privacy, self.rate, self.rounding, self.halvings, self.table, self.floor, self.total, self.claim,
-            self.provenance,
-        )  # fmt: skip
-
-    def __repr__(self) -> str:
-        lattice = " × ".join(map(str, self.rounding.shape))
-        offsets = " × ".join(str(2 * reach + 1) for reach in self.reach)
-        return f"BoxNoise({lattice} lattice points, {offsets} offsets, {self.privacy!r}, proved)"
+    @property
+    def _integers_in_words(self) -> str:
+        return f", {' × '.join(str(2 * reach + 1) for reach in self.reach)} offsets"
 
     def probability(self, point: Any, output: Any) -> Fraction:
         """The exact probability of one output at a coordinate."""
@@ -151,17 +185,6 @@ class BoxNoise(CoordinateMechanism):
                 self.floor + (int(self.table[o]) if all(map(le, o, self.reach)) else 0) for o in offsets
             )
         return weight / self.total
-
-    def density(self, point: Any) -> Prior:
-        """The exact probability of every output at a coordinate; outside of the box at its nearest point."""
-        shape = self.rounding.shape
-        if prod(shape) > LARGEST_DENSITY:
-            raise NotSupported(f"a density on {prod(shape)} outputs", ["probability(point, output) for one of them"])
-        rows = self.rounding.weights(as_point(point, self.box))
-        q = lcm(*(share.denominator for share in rows.values()))
-        table, floor = self.table, self.floor
-        weights = np.sum([noise_row(table, floor, shape, v) * int(share * q) for v, share in rows.items()], axis=0)
-        return Prior(tuple(self.outputs), object_array([Fraction(int(w), q * self.total) for w in weights.ravel()]))
 
 
 def noise_row(table: Array, floor: int, shape: tuple[int, ...], v: int) -> Array:
@@ -222,12 +245,12 @@ def prove_noise(
     _check_steps(rounding, box)
     total = noise_total(weights, floor, rounding)
     checked = box_rate(privacy) if rate is None else rate
-    parts = privacy, checked, rounding, integer(halvings, "the number of halvings", 0, 4), weights, floor, total
-    written = noise_certificate(*parts, claim, provenance)
-    verdict = decide(*to_be_checked(written), "kernel")
-    if not verdict:
-        raise PrivacyViolation(verdict.reason)
-    return BoxNoise(*parts, verdict.witness, claim, provenance or {})
+    way_in = privacy, checked, rounding, integer(halvings, "the number of halvings", 0, 4)
+    return proved_mechanism(BoxNoise, way_in, (weights, floor), total, claim, provenance, "kernel", _refuse)
+
+
+def _refuse(verdict: Verdict) -> NoReturn:
+    raise PrivacyViolation(verdict.reason)
 
 
 def claimed(
@@ -266,46 +289,13 @@ def noise_total(table: Array, floor: int, rounding: Rounding) -> int:
     return int(mass) + floor * outputs
 
 
-def noise_certificate(
-    privacy: PrivacyType,
-    rate: Fraction,
-    rounding: Rounding,
-    halvings: int,
-    table: Array,
-    floor: int,
-    total: int,
-    claim: NoiseClaim | None = None,
-    provenance: dict[str, Any] | None = None,
-) -> Certificate:
-    """Lay out noise on a box for the kernel."""
-    written = coordinates_certificate(privacy, rate, rounding.box, table, total, provenance)
-    header, sections = written.header, written.sections
-    header["noise"] = {
-        "cells": [axis.cells for axis in rounding.axes], "reach": [side - 1 for side in table.shape],
-        "floor": str(floor), "halvings": halvings,
-    }  # fmt: skip
-    if claim is not None:
-        header["claims"] = claim_header(claim, sections)
-        if claim.bound is not None:
-            header["claims"]["bound"] = str(claim.bound.value)
-            layers = claim.bound.layers
-            ends = [place for low, high, _ in layers for place in (*low, *high)]
-            sections |= laid(layer_counts=object_array([count for _, _, count in layers]), layer_ends=ends)
-    return written
-
-
 def box_noise(header: kernel.CoordinatesHeader, sections: dict[str, bytes], proof: Proof) -> BoxNoise:
     """The noise that a file about coordinates describes, which has been proved."""
-    promise, noise = header.promise, kernel.noise_of(header)
-    box = box_of(header)
-    parts = [n // cells for n, cells in zip(noise.cells, box.shape, strict=True)]
-    table = values_of("weights", header, sections)
+    noise, box = kernel.noise_of(header), box_of(header)
+    rounding = rounding_of(box, [n // cells for n, cells in zip(noise.cells, box.shape, strict=True)])
+    table = _integers(values_of("weights", header, sections).tolist(), box.dimension)
     stated = None if header.claims is None else _claim(header, sections, box)
-    return BoxNoise(
-        PrivacyType(box, promise.epsilon, promise.alpha), promise.rate, rounding_of(box, parts),
-        noise.halvings, _integers(table.tolist(), box.dimension), noise.floor, header.total, proof, stated,
-        header.provenance or {},
-    )  # fmt: skip
+    return restored(BoxNoise, header, proof, (rounding, noise.halvings), (table, noise.floor), stated)
 
 
 def _claim(header: kernel.CoordinatesHeader, sections: dict[str, bytes], box: Box) -> NoiseClaim:

@@ -14,7 +14,7 @@ from sfumato.certify import kernel, twin_claims
 from sfumato.certify.certificate import Certifiable, Certificate, certificate, certificate_of
 from sfumato.certify.coordinates import box_mechanism
 from sfumato.certify.decide import Checker, decide, raise_refusal
-from sfumato.certify.file import parsed, parts_of, to_be_checked
+from sfumato.certify.file import parsed, parts_of, to_be_checked, with_file
 from sfumato.certify.mechanism import Claim, Mechanism, SharesClaim, compact
 from sfumato.certify.noise import box_noise
 from sfumato.channels.channel import Channel, check_secrets
@@ -80,10 +80,12 @@ def prove(
     if not total:
         raise InvalidChannel(f"the weights of {shown(privacy.space.labels[0])} sum to 0", privacy.space.labels[0], 0)
     written = certificate(privacy, labels, weights, total, claim, provenance, events)
-    verdict = decide(*to_be_checked(written), checker)
+    asked = to_be_checked(written)
+    verdict = decide(*asked[:3], checker)
     if not verdict:
         raise_refusal(verdict)
-    return Mechanism(privacy, labels, weights, total, verdict.witness, claim, provenance or {}, events)
+    made = Mechanism(privacy, labels, weights, total, verdict.witness, claim, provenance or {}, events)
+    return with_file(made, asked.data)
 
 
 def verify(
@@ -97,7 +99,7 @@ def verify(
     if isinstance(mechanism, Mechanism | Certifiable):
         mechanism = certificate_of(mechanism)
     if isinstance(mechanism, Certificate):
-        return decide(*to_be_checked(mechanism), checker)
+        return decide(*to_be_checked(mechanism)[:3], checker)
     if not isinstance(mechanism, str | PathLike):
         raise InvalidInput(f"verify takes a Mechanism, a Certificate or a path, found {type(mechanism).__name__}")
     return verify_file(mechanism, checker=checker)[0]
@@ -105,8 +107,8 @@ def verify(
 
 def verify_file(path: str | PathLike[str], *, checker: Checker = "auto") -> tuple[Verdict, kernel.AnyHeader, str]:
     """The verdict on a file, with its header and the SHA-256 that ends it."""
-    header, sections, digest = parsed(path)
-    return decide(header, sections, digest, checker), header, digest
+    asked = parsed(path)
+    return decide(*asked[:3], checker), asked.header, asked.digest
 
 
 def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Any:
@@ -123,7 +125,7 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Any:
     PrivacyViolation
         If it can be read and does not keep its promise.
     """
-    header, sections, digest = parsed(path)
+    header, sections, digest, data = parsed(path)
     verdict = decide(header, sections, digest, checker)
     if not verdict:
         if not isinstance(verdict.witness, Violation):
@@ -137,11 +139,11 @@ def load(path: str | PathLike[str], *, checker: Checker = "auto") -> Any:
         )
     try:
         if isinstance(header, kernel.CoordinatesHeader):
-            made = box_mechanism if header.noise is None else box_noise
-            return made(header, sections, verdict.witness)
+            described = box_mechanism if header.noise is None else box_noise
+            return with_file(described(header, sections, verdict.witness), data)
         parts = parts_of(header, sections)
         parts["weights"] = compact(parts["weights"])
-        return Mechanism(**parts, total=header.total, proof=verdict.witness)
+        return with_file(Mechanism(**parts, total=header.total, proof=verdict.witness), data)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         noisy = isinstance(header, kernel.CoordinatesHeader) and header.noise is not None
         what = "noise" if noisy else "mechanism"

@@ -41,7 +41,7 @@ def verify(
 
 def _verified(file: Path, checker: str) -> dict[str, Any]:
     """What the checker says of a file, as a record with a text for people."""
-    header, sections, digest = parsed(file)
+    header, sections, digest, _ = parsed(file)
     verdict = decide(header, sections, digest, checker)  # type: ignore[arg-type]
     named = header.promise._asdict()
     promise = {name: str(value) for name, value in named.items() if value is not None and name != "step"}

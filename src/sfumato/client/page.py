@@ -18,9 +18,10 @@ from pathlib import Path
 
 from sfumato.arguments import file_path, flag, quoted
 from sfumato.certify import kernel
-from sfumato.certify.certificate import Certifiable, certificate_of
-from sfumato.certify.file import to_bytes
+from sfumato.certify.certificate import Certifiable
+from sfumato.certify.file import file_of
 from sfumato.certify.mechanism import Mechanism, Proof
+from sfumato.certify.protocol import drawn
 from sfumato.certify.verify import verify_file
 from sfumato.client.bundle import bundle
 from sfumato.errors import InvalidFile, NotSupported, keyword
@@ -118,8 +119,7 @@ def visitors_page(mechanism: Mechanism | Certifiable, *, title: str = "") -> str
     >>> page[:15], "A scale of three" in page
     ('<!doctype html>', True)
     """
-    written = certificate_of(mechanism)
-    return page_of(to_bytes(written), title or written.header["space"]["name"])
+    return page_of(file_of(mechanism), title or drawn(mechanism).domain.name)
 
 
 def page_of(data: bytes, title: str) -> str:

@@ -11,8 +11,7 @@ from typing import Any, ParamSpec, Unpack
 
 from sfumato.arguments import file_path, flag, optional_function
 from sfumato.certify.amounts import amount
-from sfumato.certify.certificate import certificate_of
-from sfumato.certify.file import MECHANISM, to_bytes
+from sfumato.certify.file import MECHANISM, file_of
 from sfumato.errors import InvalidInput, keyword
 from sfumato.fields import changed, with_fields
 from sfumato.files import DRAWN, place_for
@@ -433,7 +432,7 @@ def _released_file(
 ) -> Hidden:  # fmt: skip
     say("writing the report")
     contents = (
-        to_bytes(certificate_of(found.design.mechanism)),
+        file_of(found.design.mechanism),
         hidden_page(found.design, asked.spec, asked.paid, found.why, targets[1].name),
         spec_text(asked.spec, asked.paid, targets[0].parent).encode(),
     )

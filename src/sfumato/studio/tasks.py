@@ -14,8 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from sfumato.certify import Mechanism
-from sfumato.certify.certificate import certificate_of
-from sfumato.certify.file import to_bytes
+from sfumato.certify.file import file_of
 from sfumato.channels import Prior
 from sfumato.client.page import visitors_page
 from sfumato.design import Curve
@@ -200,7 +199,7 @@ def _look(desk: Desk, values: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def _saved(mechanism: Mechanism, name: str) -> dict[str, Any]:
     """The file of a mechanism, as the command line would write it."""
-    data = to_bytes(certificate_of(mechanism))
+    data = file_of(mechanism)
     return {"file": b64encode(data).decode(), "name": name, "sha256": data[-32:].hex()}
 
 

@@ -41,15 +41,19 @@ MOST_ANSWERS = 32  # secrets beside a claim about shares
 
 def read(path: Any) -> tuple[AnyHeader, Sections, str]:
     """Read and unpack a mechanism file: (header, sections, digest). Raises Unreadable."""
+    return parse(contents(path))
+
+
+def contents(path: Any) -> bytes:
+    """The bytes of a file that may be one of a mechanism. Raises Unreadable."""
     try:
         kind = os.stat(path)
         if not stat.S_ISREG(kind.st_mode) or kind.st_size > LARGEST_FILE:
             raise Unreadable("a mechanism file is a regular file, and no larger than its sections may be")
         with open(path, "rb") as file:
-            data = file.read() if file.peek(8)[:8] == MAGIC else b""  # of anything else no more is held
+            return file.read() if file.peek(8)[:8] == MAGIC else b""  # of anything else no more is held
     except (OSError, ValueError) as error:
         raise Unreadable(f"cannot read the file: {getattr(error, 'strerror', None) or error}") from error
-    return parse(data)
 
 
 def parse(data: bytes) -> tuple[AnyHeader, Sections, str]:
