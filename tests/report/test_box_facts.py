@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from box_mechanisms import doubling
 from sfumato.errors import InvalidInput
-from sfumato.report.box_facts import box_facts, smooth_basis, spread_out
+from sfumato.report.box_facts import box_facts, on_raster, smooth_basis
 from sfumato.spaces.splines import Axis
 
 
@@ -36,7 +36,7 @@ def test_the_basis_in_floats_is_the_exact_one(widths: list[int], degree: int, sh
 
 def test_a_density_on_a_raster_has_all_of_the_probability_where_its_outputs_are() -> None:
     facts = box_facts(doubling(2), secret=(0.25, 0.25))
-    values = spread_out(facts.used.marks, facts.places, facts.told, facts.box.metric)
+    values = on_raster(facts.used.marks, facts.places, facts.told, facts.box.metric)
     assert values.shape == (96, 96) and values.sum() == pytest.approx(1)
     for place, share in zip(facts.places, facts.told, strict=True):  # one in the middle of each quarter of the box
         quarter = tuple(slice(0, 48) if c < 1 else slice(48, 96) for c in place)
@@ -46,7 +46,7 @@ def test_a_density_on_a_raster_has_all_of_the_probability_where_its_outputs_are(
 
 def test_outputs_too_close_for_a_raster_are_not_lost() -> None:
     marks, places = [np.array([0.5, 1.5])], np.array([[0.5], [0.51], [1.5]])
-    assert spread_out(marks, places, np.array([0.2, 0.3, 0.5]), "euclidean").tolist() == [0.5, 0.5]
+    assert on_raster(marks, places, np.array([0.2, 0.3, 0.5]), "euclidean").tolist() == [0.5, 0.5]
 
 
 def test_privacy_used_is_the_steepest_slope() -> None:

@@ -7,7 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.report.html import COLOURS, above, below, counted, label, near, page, percent, plain, share, table
+from sfumato.report.html import (
+    COLOURS,
+    above,
+    below,
+    escaped,
+    how_many,
+    html_page,
+    in_percent,
+    label,
+    near,
+    share,
+    table,
+)
 
 
 def number(text: str) -> Fraction:
@@ -33,16 +45,16 @@ def test_fractions_are_rounded_exactly(value: Fraction, digits: int) -> None:
 def test_numbers_as_people_write_them() -> None:
     assert (near(0), near(-2.5), near(float("inf")), near(1e-20)) == ("0", "−2.5", "∞", "10⁻²⁰")
     assert (near(123456.0), above(99999.5, 3), near(2.5e40, 2)) == ("123,456", "100,000", "2.5 × 10⁴⁰")
-    assert percent(Fraction(1, 8)).replace("\xa0", " ") == "12.5 %"
+    assert in_percent(Fraction(1, 8)).replace("\xa0", " ") == "12.5 %"
     assert (share(0.5), share(1e-12), share(0.0)) == ("50\xa0%", "<\xa00.01\xa0%", "0\xa0%")
-    assert (counted(1, "pair"), counted(12_000, "pair"), counted(2, "vertex", "vertices")) == (
+    assert (how_many(1, "pair"), how_many(12_000, "pair"), how_many(2, "vertex", "vertices")) == (
         "1 pair", "12,000 pairs", "2 vertices",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\"'&<>", "a\x00b\x1b[31m", "‮rev", "\ud800"])
 def test_nothing_is_left_for_a_browser(text: str) -> None:
-    shown = plain(text)
+    shown = escaped(text)
     assert not set("<>\"'") & set(shown)
     assert shown.encode()  # no lone surrogate either
     assert all(c.isprintable() for c in shown)
@@ -73,7 +85,7 @@ def test_tables_have_heads_and_pages_a_policy() -> None:
     assert made.count("scope=col") == 2
     assert made.count("scope=row") == 2
     assert "<caption>Losses</caption>" in made
-    text = page("<b>", "", ["<p>one</p>"], [("a", "A")], "end").decode()
+    text = html_page("<b>", "", ["<p>one</p>"], [("a", "A")], "end").decode()
     assert "default-src 'none'" in text
     assert "<title>&lt;b&gt;</title>" in text
     assert "http:" not in text and "https:" not in text
@@ -81,7 +93,7 @@ def test_tables_have_heads_and_pages_a_policy() -> None:
 
 def test_on_paper_tables_break_between_rows_and_headings_stay_with_what_follows() -> None:
     """A table that must not be broken moves to the next sheet as a whole, and leaves half a sheet empty."""
-    printed = page("t", "", [], [], "").decode().rpartition("@media print{")[2]
+    printed = html_page("t", "", [], [], "").decode().rpartition("@media print{")[2]
     rules = dict(re.findall(r"^(.*)\{(break-[^}]*)\}$", printed, re.MULTILINE))
     whole = next(names for names, rule in rules.items() if rule == "break-inside:avoid").split(",")
     assert {"tr", "figure", "p"} <= set(whole) and not {"table", "tbody", ".scroll", "section", ".figures"} & set(whole)

@@ -13,7 +13,7 @@ from sfumato.certify.mechanism import Mechanism, Proof
 from sfumato.errors import InvalidInput, Mismatch
 from sfumato.privacy.predicates import epsilon_delta
 from sfumato.report.page_facts import facts_of, named_loss
-from sfumato.report.sections_words import loss_unit, meaning
+from sfumato.report.sections_words import loss_meaning, loss_unit
 
 space = sf.grid(3, 3, unit="km")
 prior = sf.Prior.from_counts(range(1, 10), space)
@@ -143,7 +143,7 @@ def test_a_file_keeps_the_name_of_the_loss(tmp_path: Path) -> None:
     sf.save(best.mechanism, tmp_path / "m.sfm")
     facts = facts_of(sf.load(tmp_path / "m.sfm"), compare=False)
     assert facts.loss is not None and facts.loss.name == "distance"
-    assert (facts.claimed_name, meaning(facts)) == ("", "the distance between what is concluded and the truth")
+    assert (facts.claimed_name, loss_meaning(facts)) == ("", "the distance between what is concluded and the truth")
 
 
 @pytest.mark.parametrize(("name", "words"), [
@@ -155,13 +155,13 @@ def test_a_design_with_delta_names_its_loss(tmp_path: Path, name: str, words: st
     home = sf.grid(2, 2, unit="km") if name == "distance" else sf.line(4, unit="km")
     stake = sf.losses.threshold(home, 1) if name == "threshold" else getattr(sf.losses, name)(home)
     made = sf.design(sf.Prior.uniform(home), stake, None, under=epsilon_delta(epsilon=1, delta="1/10"))
-    assert meaning(facts_of(made, compare=False)).startswith("the ")  # who designed it knows what was asked
+    assert loss_meaning(facts_of(made, compare=False)).startswith("the ")  # who designed it knows what was asked
     sf.save(made.mechanism, tmp_path / "m.sfm")
     loaded = sf.load(tmp_path / "m.sfm")
     facts = facts_of(loaded, compare=False)
-    assert meaning(facts) == words
+    assert loss_meaning(facts) == words
     assert bool(loss_unit(facts)) == (name == "absolute" and bool(facts.space.unit))
-    assert meaning(facts_of(loaded, compare=False, loss=stake)).startswith("the ")
+    assert loss_meaning(facts_of(loaded, compare=False, loss=stake)).startswith("the ")
 
 
 def test_a_name_that_the_numbers_do_not_bear_out_is_its_author_s(tmp_path: Path) -> None:
@@ -169,10 +169,10 @@ def test_a_name_that_the_numbers_do_not_bear_out_is_its_author_s(tmp_path: Path)
     shorter = sf.Loss(line.labels, line, sf.losses.distance(line).matrix / 10, "distance")
     sf.save(sf.design(sf.Prior.uniform(line), shorter, sf.PrivacyType(line, alpha="1/2")).mechanism, tmp_path / "m.sfm")
     facts = facts_of(sf.load(tmp_path / "m.sfm"), compare=False)
-    assert meaning(facts) == "one that its author calls “distance”" and loss_unit(facts) == ""
+    assert loss_meaning(facts) == "one that its author calls “distance”" and loss_unit(facts) == ""
     own = sf.Loss(line.labels, line, shorter.matrix, "walking time")
     made = sf.design(sf.Prior.uniform(line), own, sf.PrivacyType(line, alpha="1/2"))
-    assert meaning(facts_of(made.mechanism, compare=False)) == "the loss “walking time”"
+    assert loss_meaning(facts_of(made.mechanism, compare=False)) == "the loss “walking time”"
 
 
 def test_losses_without_a_name_get_that_of_a_standard_one() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.report.page_facts import facts_of
-from sfumato.report.sections import PARTS, certificate, numbers, promise
-from sfumato.report.sections_words import odds, promise_words, scales
+from sfumato.report.sections import PARTS, numbers, promise_section, proof_section
+from sfumato.report.sections_words import epsilon_words, odds, scales
 
 
 def said(part: str, facts: object) -> str:
@@ -46,8 +46,8 @@ def test_rational_promises_stay_rational() -> None:
     assert "makes one at most 2 times as likely" in text
     assert "less than 1 step apart" in text
     assert "<td class=n>66.7 %</td>" in text
-    assert promise_words(sf.PrivacyType(line, alpha="1/2")) == "ε = ln 2 = 0.6931 per step"
-    assert promise_words(sf.PrivacyType(line, alpha=Fraction(10**9 + 7, 10**10))) == "ε = 2.303 per step"
+    assert epsilon_words(sf.PrivacyType(line, alpha="1/2")) == "ε = ln 2 = 0.6931 per step"
+    assert epsilon_words(sf.PrivacyType(line, alpha=Fraction(10**9 + 7, 10**10))) == "ε = 2.303 per step"
     assert (odds(Fraction(1)), odds(Fraction("1.05"))) == ("1", "1.05")
 
 
@@ -78,7 +78,7 @@ def test_a_poor_mechanism_hears_that_others_lose_less() -> None:
 
 def test_the_certificate_quotes_names_for_the_shell() -> None:
     facts = facts_of(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2")))
-    text = certificate(facts, "my file; rm -rf.sfm")
+    text = proof_section(facts, "my file; rm -rf.sfm")
     assert "sfumato verify &#x27;my file; rm -rf.sfm&#x27;" in text
     assert facts.mechanism.proof.digest in text
     assert "nothing beside the promise" in text
@@ -96,6 +96,6 @@ def test_extreme_promises_can_be_told(rate: str) -> None:
 def test_pairs_that_nothing_is_promised_about_are_counted() -> None:
     islands = sf.graph([(0, 1)], labels=[0, 1, 2])
     half = sf.prove([[2, 1, 0], [1, 2, 0], [0, 0, 3]], sf.PrivacyType(islands, alpha="1/2"))
-    assert "Nothing is promised about 2 pairs of 3 secrets" in promise(facts_of(half))
+    assert "Nothing is promised about 2 pairs of 3 secrets" in promise_section(facts_of(half))
     whole = sf.prove([[2, 1], [1, 2]], sf.PrivacyType(sf.line(2), alpha="1/2"))
-    assert "Nothing is promised" not in promise(facts_of(whole))
+    assert "Nothing is promised" not in promise_section(facts_of(whole))

@@ -22,7 +22,7 @@ from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported
 from sfumato.papers.paper_a import FIGURES
 from sfumato.report import figure as style
 from sfumato.report.figure import FORMATS, canvas, caption, label_shifts, write
-from sfumato.report.simplex import region, simplex
+from sfumato.report.simplex import posterior_region, simplex
 
 HALF = Fraction(1, 2)
 LINE = sf.PrivacyType(sf.line(3), alpha=HALF)
@@ -151,7 +151,7 @@ RATIONAL = [
 @pytest.mark.parametrize("space", RATIONAL, ids=str)
 def test_the_faces_of_the_solid_are_those_of_exact_arithmetic(space: sf.FiniteSpace) -> None:
     privacy = sf.PrivacyType(space, alpha=HALF)
-    found, facets = region(privacy), exact_facets(privacy)
+    found, facets = posterior_region(privacy), exact_facets(privacy)
     assert {frozenset(corners) for corners in found.facets.values()} == facets
     assert len(found.facets) == len(facets) == 2 * len(space.pairs.first)
     assert len(found.vertices) - len(found.edges) + len(facets) == 2  # Euler
@@ -168,7 +168,7 @@ def test_the_edges_of_irrational_solids_are_those_of_their_hull(space: sf.Finite
     privacy = sf.PrivacyType(space, epsilon=1)
     points = np.array([vertex.posterior.weights[1:] for vertex in sf.types.vertices(privacy)])
     planes = np.unique(ConvexHull(points).equations.round(6), axis=0)
-    found = region(privacy)
+    found = posterior_region(privacy)
     assert len(planes) == len(found.facets) and len(points) - len(found.edges) + len(planes) == 2
 
 

@@ -31,7 +31,7 @@ from sfumato.losses import distance as distance_of
 from sfumato.numbers import Floats, at_least, at_most, float_above, float_below
 from sfumato.privacy import PrivacyType
 from sfumato.report.box_maps import raster_figure
-from sfumato.report.html import above, below, figures, paragraph, percent, plain, section, table
+from sfumato.report.html import above, below, escaped, figures, in_percent, paragraph, section, table
 from sfumato.report.page import facts_about, page_of
 from sfumato.report.sections_words import gap_words, odds_at
 from sfumato.spaces import grid
@@ -200,7 +200,7 @@ class SnappedPairs:
     @property
     def share(self) -> str:
         """The share that is broken, rounded."""
-        return percent(self.broken / max(self.pairs, 1), 2)
+        return in_percent(self.broken / max(self.pairs, 1), 2)
 
 
 def snapped_pairs(question: Question, places: Floats) -> list[SnappedPairs]:
@@ -245,7 +245,7 @@ def _shown(hidden: Hidden, places: Floats, told: Floats, counts: list[SnappedPai
         drawn.append(raster_figure(name, title, words, box, (), shares, point=(home, CENTRE)))
     parts = [
         paragraph(
-            plain(
+            escaped(
                 f"Each of {len(places):,} invented points was told as another one. On average that is "
                 f"{above(best.loss, 3)} km away; no mechanism with this promise loses less than "
                 f"{below(best.bound, 3)} km, so that at most {gap_words(best.gap)} could be saved."
@@ -253,7 +253,7 @@ def _shown(hidden: Hidden, places: Floats, told: Floats, counts: list[SnappedPai
         ),
         figures(drawn),
         paragraph(
-            plain(
+            escaped(
                 f"A grid tells every point by its cell. The best table for these cells of {_CELL} keeps the same "
                 "promise about cells; taken for one about people, it is broken for so many pairs of these points:"
             )

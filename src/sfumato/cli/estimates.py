@@ -30,7 +30,7 @@ from sfumato.release.ledger import Ledger
 from sfumato.release.ledger_values import Spent
 from sfumato.report.figure import drawable, write
 from sfumato.report.html import above
-from sfumato.report.sections_words import factor_above, farthest
+from sfumato.report.sections_words import farthest, odds_factor
 from sfumato.report.shares import shares_figure
 from sfumato.specs.words import promised
 
@@ -204,7 +204,7 @@ def _widest(proved: list[Mechanism]) -> str | None:
     apart = [(one.privacy, farthest(one.privacy.space)) for one in proved]
     if sum(privacy.rate * float(distance) for privacy, distance in apart) > _LARGEST_EXPONENT:
         return None
-    return above(prod(factor_above(privacy, distance) for privacy, distance in apart), 4)
+    return above(prod(odds_factor(privacy, distance) for privacy, distance in apart), 4)
 
 
 def _pages(

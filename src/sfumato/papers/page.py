@@ -14,7 +14,7 @@ from sfumato.arguments import items, optional_function
 from sfumato.errors import NotSupported, expect, shown
 from sfumato.papers.register import PAPERS
 from sfumato.papers.tables import PaperTable
-from sfumato.report.html import commands, page, paragraph, section
+from sfumato.report.html import commands, html_page, paragraph, section
 from sfumato.report.html import table as html_table
 
 TITLES = {
@@ -86,7 +86,7 @@ def laid_out(tables: Iterable[PaperTable]) -> str:
     """Items as one page that needs no network."""
     tables = list(tables)
     drawn = any(table.figure for table in tables)
-    return page(
+    return html_page(
         "The papers, recomputed", paragraph(_INTRODUCTION) + "".join(_summary(tables)), [_item(t) for t in tables], (),
         "", style=_STYLE, script=get_plotlyjs() if drawn else "",
     ).decode()  # fmt: skip

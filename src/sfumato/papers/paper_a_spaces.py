@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.papers.tables import PaperTable
 from sfumato.privacy import PrivacyType
 from sfumato.report.figure import ROLES, SERIES, canvas, caption, segments
-from sfumato.report.layout import places_of
+from sfumato.report.layout import drawn_places
 from sfumato.spaces import FiniteSpace, grid, hamming
 
 _PATH = ("000", "100", "110", "111")
@@ -83,7 +83,7 @@ def _drawn(
 ) -> go.Figure:
     """Points of a space with the pairs of each family as lines; so many of the first families in grey, and thin."""
     figure = canvas(width=560, height=500)
-    where = places_of(space)
+    where = drawn_places(space)
     colours = [ROLES["faint"]] * faint + [SERIES[k] for k in (4, 1, 2)]
     for (name, pairs), colour, k in zip(families.items(), colours, range(len(families)), strict=False):
         figure.add_scatter(

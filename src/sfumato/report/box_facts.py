@@ -141,7 +141,7 @@ def box_facts(
     say = optional_function(progress, "progress") or (lambda _: None)
     believed, proved = believed_in(mechanism, prior, loss)
     box, claim = mechanism.box, mechanism.claim
-    places = output_places(mechanism)
+    places = output_coordinates(mechanism)
     table = lattice_table(mechanism)
     say("what is told in each cell")
     rows = applied([_means(axis, box.breaks(i)) for i, axis in enumerate(mechanism.rounding.axes)], table)
@@ -203,7 +203,7 @@ def _same(first: Prior, second: Prior | None) -> bool:
     return second is not None and np.array_equal(first.float_weights, second.float_weights)
 
 
-def output_places(mechanism: BoxMechanism) -> Floats:
+def output_coordinates(mechanism: BoxMechanism) -> Floats:
     """Outputs as points in floats, one row each."""
     listed = [y if isinstance(y, tuple) else (y,) for y in mechanism.outputs]
     return np.array([[float(part) for part in y] for y in listed])
@@ -347,14 +347,14 @@ def used_on(part: Box, marks: Sequence[Floats], share: Floats, output: NDArray[n
     return Used(shifted[:flat], share.reshape(share.shape[:flat]), place, int(output[top]), part, depth)
 
 
-def spread_out(marks: Sequence[Floats], places: Floats, shares: Floats, metric: str) -> Floats:
+def on_raster(marks: Sequence[Floats], places: Floats, shares: Floats, metric: str) -> Floats:
     """Chances of outputs on a raster, each in equal parts at the marks that its output is nearest to; they sum to one.
 
     An output that is nearest to no mark, because others are close by, adds its chance to that of the nearest mark.
 
     Examples
     --------
-    >>> spread_out([np.array([0.5, 1.5, 2.5])], np.array([[0.0], [2.0]]), np.array([0.25, 0.75]), "euclidean").tolist()
+    >>> on_raster([np.array([0.5, 1.5, 2.5])], np.array([[0.0], [2.0]]), np.array([0.25, 0.75]), "euclidean").tolist()
     [0.25, 0.375, 0.375]
     """
     points = np.stack(np.meshgrid(*marks, indexing="ij"), axis=-1).reshape(-1, len(marks))

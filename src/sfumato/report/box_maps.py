@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 
 from sfumato.numbers import Floats
-from sfumato.report.html import Figure, near, percent, plain
+from sfumato.report.html import Figure, escaped, in_percent, near
 from sfumato.report.html import share as shown
 from sfumato.report.maps import (
     DISC,
@@ -137,7 +137,7 @@ def outputs_figure(
         how += above
     if secret is not None:
         how += " The ring is where the secret is." if box.dimension > 1 else " The line is where the secret is."
-    return Figure(name, drawing.svg(title, f"{words} {most}"), plain(f"{words} {how} {most}"))
+    return Figure(name, drawing.svg(title, f"{words} {most}"), escaped(f"{words} {how} {most}"))
 
 
 def _discs(ground: _Ground, box: Box, places: Floats, shares: Floats) -> str:
@@ -188,7 +188,7 @@ def raster_figure(
         scale_bar(ground.drawing, ground.scale, box.unit)
         shade_legend(ground.drawing, highest, low)
         drawing, how = ground.drawing, "The darker, the more."
-    return Figure(name, drawing.svg(title, words), plain(f"{words} {how}"))
+    return Figure(name, drawing.svg(title, words), escaped(f"{words} {how}"))
 
 
 # ----------------------------------------------------------------- along an interval
@@ -204,7 +204,7 @@ def _along(
     scale, tall = (WIDTH - left - MARGIN) / side, (base - top) / (most or 1.0)
     for tick in nice_ticks(0, most):
         drawing.line([(left, base - tall * tick), (WIDTH - MARGIN, base - tall * tick)], RULE)
-        drawing.text(left - 6, base - tall * tick, percent(tick), anchor="end", colour="soft")
+        drawing.text(left - 6, base - tall * tick, in_percent(tick), anchor="end", colour="soft")
     for tick in nice_ticks(low, low + side, 5):
         x = left + scale * (tick - low)
         drawing.line([(x, base), (x, base + 4)], RULE)

@@ -7,15 +7,15 @@ import numpy as np
 from sfumato.report.box_maps import outputs_figure, point_words, raster_figure
 from sfumato.report.box_noise import Cloud, NoiseFacts
 from sfumato.report.box_sections import (
+    box_cost,
     box_numbers,
+    box_promise,
+    box_tightest,
     cells_figure,
-    coordinates_certificate,
-    cost,
-    promise,
-    tightest,
+    coordinates_proof,
     used_drawing,
 )
-from sfumato.report.html import Figure, above, counted, figures, near, paragraph, percent, plain, section, table
+from sfumato.report.html import Figure, above, escaped, figures, how_many, in_percent, near, paragraph, section, table
 from sfumato.report.html import share as shown
 from sfumato.report.sections_words import total_words, with_unit
 
@@ -32,7 +32,7 @@ def noise_intro(facts: NoiseFacts) -> str:
 def noise_cost(facts: NoiseFacts) -> str:
     """The loss and how far from the best it can be."""
     every = "The loss holds for every prior that is constant on the cells, since the noise is the same everywhere."
-    return cost(facts, every if facts.value is not None else "")
+    return box_cost(facts, every if facts.value is not None else "")
 
 
 # ----------------------------------------------------------------- where probability lies
@@ -64,7 +64,7 @@ def noise_drawings(facts: NoiseFacts) -> list[Figure]:
     if facts.released is not None:
         places, times = facts.released
         total = int(times.sum())
-        words = f"What {counted(total, 'release')} told."
+        words = f"What {how_many(total, 'release')} told."
         drawn.append(outputs_figure("released", "What was released", words, box, places, times / total))
     where = point_words(facts.secret, box.unit)
     words = (
@@ -104,10 +104,10 @@ def border(facts: NoiseFacts) -> str:
         "privacy, and it brings none of them farther from the truth. An output on the border says no more than that it "
         "would lie there or beyond."
     )
-    rows = [(words, percent(cloud.border), near(cloud.away, 3)) for words, cloud in facts.near_border]
+    rows = [(words, in_percent(cloud.border), near(cloud.away, 3)) for words, cloud in facts.near_border]
     listed = table(
         "Towards the border",
-        ("where one is", "told on the border", f"mean distance of what is told{f', {plain(unit)}' if unit else ''}"),
+        ("where one is", "told on the border", f"mean distance of what is told{f', {escaped(unit)}' if unit else ''}"),
         rows,
     )
     return section("border", "At the border", lead, figures([border_drawing(facts)]), listed)
@@ -116,7 +116,7 @@ def border(facts: NoiseFacts) -> str:
 # ----------------------------------------------------------------- the proof
 
 
-def noise_certificate(facts: NoiseFacts, file: str) -> str:
+def noise_proof(facts: NoiseFacts, file: str) -> str:
     """What was proved, and how to check it."""
     mechanism = facts.mechanism
     offsets = " × ".join(str(2 * reach + 1) for reach in mechanism.reach)
@@ -130,7 +130,7 @@ def noise_certificate(facts: NoiseFacts, file: str) -> str:
         "around each of them. The kernel compares coefficients of its gradient with those of its value, and from these "
         "comparisons the promise follows for all points, before and after what leaves the box is moved to its border."
     )
-    return coordinates_certificate(facts, file, rows, how)
+    return coordinates_proof(facts, file, rows, how)
 
 
 def noise_figures(facts: NoiseFacts) -> list[Figure]:
@@ -139,10 +139,10 @@ def noise_figures(facts: NoiseFacts) -> list[Figure]:
 
 
 NOISE_PARTS = {
-    "promise": ("What an adversary can tell", promise),
+    "promise": ("What an adversary can tell", box_promise),
     "cost": ("What it costs", noise_cost),
     "maps": ("Where probability lies", noise_maps),
-    "tightest": ("Privacy actually used", tightest),
+    "tightest": ("Privacy actually used", box_tightest),
     "border": ("At the border", border),
 }
 """The parts that need nothing but facts, in order; the certificate comes last."""

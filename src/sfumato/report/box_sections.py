@@ -12,18 +12,18 @@ import numpy as np
 
 from sfumato.certify.coordinates import CoordinateMechanism
 from sfumato.numbers import Floats
-from sfumato.report.box_facts import BoxFacts, CoordinateFacts, Used, spread_out
+from sfumato.report.box_facts import BoxFacts, CoordinateFacts, Used, on_raster
 from sfumato.report.box_maps import flattened, outputs_figure, point_words, raster_figure
 from sfumato.report.html import (
     Figure,
     above,
     below,
-    counted,
+    escaped,
     figures,
+    how_many,
+    in_percent,
     near,
     paragraph,
-    percent,
-    plain,
     section,
     table,
 )
@@ -31,10 +31,10 @@ from sfumato.report.maps import MapLayout, share_figure
 from sfumato.report.sections_words import (
     ONE_RELEASE,
     checking,
+    epsilon_words,
     gap_words,
     head_numbers,
     promise_head,
-    promise_words,
     proof_rows,
     round_scales,
     spelled_odds,
@@ -59,7 +59,7 @@ def box_numbers(facts: CoordinateFacts) -> str:
         cells.append(("Loss", with_unit(near(facts.measured), unit), "mean distance, measured and not proved"))
     if facts.gap is not None:
         cells.append(("Could be saved", f"at most {gap_words(facts.gap)}", "certified, outputs anywhere"))
-    cells.append(("Proof", "holds", f"by the {plain(mechanism.proof.checker)}, in integers"))
+    cells.append(("Proof", "holds", f"by the {escaped(mechanism.proof.checker)}, in integers"))
     return head_numbers(cells)
 
 
@@ -69,7 +69,7 @@ def box_intro(facts: BoxFacts) -> str:
     sides = " × ".join(near(side) for side in facts.box.sides)
     return (
         f"<p class=soft>A mechanism for coordinates: from any point of a box of {with_unit(sides, facts.box.unit)} "
-        f"to {counted(len(mechanism.outputs), 'output')}, with its promise, its price and its proof.</p>"
+        f"to {how_many(len(mechanism.outputs), 'output')}, with its promise, its price and its proof.</p>"
         f"{box_numbers(facts)}"
     )
 
@@ -90,7 +90,7 @@ def _diameter(box: Box) -> Fraction:
     return Fraction(isqrt(scaled) + 1, 1 << _BITS)
 
 
-def promise(facts: CoordinateFacts) -> str:
+def box_promise(facts: CoordinateFacts) -> str:
     """What an adversary can tell."""
     privacy, box = facts.mechanism.privacy, facts.box
     least = float(min(box.step))
@@ -98,14 +98,14 @@ def promise(facts: CoordinateFacts) -> str:
     lead = paragraph(
         "Take any two points of the box, on two sides of a border or a step apart, and anybody, whatever they know. "
         "What the mechanism tells changes the odds between the two by a factor of at most e<sup>εd</sup>, where d is "
-        f"their {_norm(box)} and {plain(promise_words(privacy))}.",
+        f"their {_norm(box)} and {escaped(epsilon_words(privacy))}.",
         kind="lead",
     )
     return section(
         "promise", "What an adversary can tell", lead, *spelled_odds(privacy, scales, "points"),
         "" if box.frame is None else paragraph(
-            f"The box is a flat map of a part of the Earth: {plain(ground_words(box))}. Points on this page are those "
-            "of the map."
+            f"The box is a flat map of a part of the Earth: {escaped(ground_words(box))}. Points on this page are "
+            "those of the map."
         ),
         paragraph(
             "<strong>The promise is about points, not about cells.</strong> A table whose secrets are cells promises "
@@ -140,7 +140,7 @@ def _outside(box: Box) -> str:
 # ----------------------------------------------------------------- what it costs
 
 
-def cost(facts: CoordinateFacts, more: str = "") -> str:
+def box_cost(facts: CoordinateFacts, more: str = "") -> str:
     """The loss and how far from the best it can be; ``more`` is said of the loss."""
     box, rate = facts.box, float(facts.mechanism.rate)
     if facts.value is None and facts.measured is None:
@@ -167,7 +167,7 @@ def cost(facts: CoordinateFacts, more: str = "") -> str:
     ]
     listed = table(
         "Losses",
-        ("", f"mean distance{f', {plain(box.unit)}' if box.unit else ''}"),
+        ("", f"mean distance{f', {escaped(box.unit)}' if box.unit else ''}"),
         [(words, shown(value, 5)) for words, value, shown in rows if value is not None],
     )
     return section("cost", "What it costs", paragraph(first, second, more, kind="lead"), _on_the_ground(facts), listed)
@@ -178,7 +178,7 @@ def _on_the_ground(facts: CoordinateFacts) -> str:
     box, value = facts.box, facts.value
     if box.frame is None:
         return ""
-    words = f"Lengths here are those of the box: {plain(ground_words(box))}."
+    words = f"Lengths here are those of the box: {escaped(ground_words(box))}."
     if value is not None:
         low, high = ground_range(value, box)
         words += (
@@ -221,7 +221,7 @@ def box_drawings(facts: BoxFacts) -> list[Figure]:
     shares, title, words = weights @ facts.rows, "The released distribution", "How often each output comes."
     if facts.released is not None:
         total = int(facts.released.sum())
-        off = percent(float(np.abs(facts.released / total - shares).max()), 2)
+        off = in_percent(float(np.abs(facts.released / total - shares).max()), 2)
         words = f"What {total:,} releases told. Shares differ from the expected ones by {off} of all at most."
         shares, title = facts.released / total, "What was released"
     drawn.append(outputs_figure("released", title, words, box, facts.places, shares))
@@ -257,7 +257,7 @@ def _density_drawing(facts: BoxFacts) -> Figure:
         f"What is told at {where} as a density: how likely it is to lie in each of {parts}, where every output stands "
         f"for the points that it is nearest to, with equal chances.{above}"
     )
-    values = spread_out(marks, places, told, box.metric)
+    values = on_raster(marks, places, told, box.metric)
     return raster_figure("density", f"Density at {where}", words, box, marks, values, point=(facts.secret, where))
 
 
@@ -265,7 +265,7 @@ def _slice_words(used: Used) -> str:
     return "" if used.depth is None else f" A slice at the third coordinate {near(used.depth)}."
 
 
-def maps(facts: BoxFacts) -> str:
+def _maps(facts: BoxFacts) -> str:
     """Where probability lies, before and after."""
     text = (
         "All points are taken as equally likely, because nobody gave a prior."
@@ -297,25 +297,28 @@ def _output_words(facts: CoordinateFacts) -> str:
     return point_words(found if isinstance(found, tuple) else (found,), facts.box.unit)
 
 
-def tightest(facts: CoordinateFacts) -> str:
+def box_tightest(facts: CoordinateFacts) -> str:
     """Where the promise is nearly used up."""
     used, mechanism, unit = facts.used, facts.mechanism, facts.box.unit
-    per = f" per {plain(unit)}" if unit else ""
+    per = f" per {escaped(unit)}" if unit else ""
     rate = float(mechanism.rate)
     whole = not mechanism.same_everywhere
     rows = [
         (f"ε that is promised{per}", near(mechanism.privacy.rate, 6)),
         (f"largest slope of the logarithm of a probability{per}", near(used.largest * rate, 6)),
-        ("share of ε that this uses", percent(used.largest, 4)),
-        ("at the point", plain(point_words(used.place, unit))),
-        ("for the output", plain(_output_words(facts))),
-        ("mean share over all points" if whole else "mean share over the raster", percent(float(used.share.mean()), 3)),
+        ("share of ε that this uses", in_percent(used.largest, 4)),
+        ("at the point", escaped(point_words(used.place, unit))),
+        ("for the output", escaped(_output_words(facts))),
+        (
+            "mean share over all points" if whole else "mean share over the raster",
+            in_percent(float(used.share.mean()), 3),
+        ),
     ]
     words = paragraph(
-        f"Measured on a raster of {counted(used.share.size, 'point')}: the largest ‖∇ ln M(x)(y)‖ over all outputs y, "
+        f"Measured on a raster of {how_many(used.share.size, 'point')}: the largest ‖∇ ln M(x)(y)‖ over all outputs y, "
         "beside ε. The proof is about all points, not about the raster."
         if whole
-        else f"Measured on a raster of {counted(used.share.size, 'point')} around one output y: ‖∇ ln M(x)(y)‖ beside "
+        else f"Measured on a raster of {how_many(used.share.size, 'point')} around one output y: ‖∇ ln M(x)(y)‖ beside "
         "ε. Outputs inside of the box are all alike, and those on its border, sums of others, use no more. The proof "
         "is about all points, not about the raster."
     )
@@ -328,14 +331,14 @@ def tightest(facts: CoordinateFacts) -> str:
 # ----------------------------------------------------------------- leakage, and the proof
 
 
-def leakage(facts: BoxFacts) -> str:
+def _leakage(facts: BoxFacts) -> str:
     """How much it helps an adversary to name the cell."""
     weights = facts.weights
     before, after = float(weights.max()), float((weights[:, None] * facts.rows).max(axis=0).sum())
     assumed = " (all cells equally likely)" if facts.prior is None else ""
     rows = [
-        (f"name the cell in one try, told nothing{assumed}", percent(before)),
-        ("the same, after seeing the output", percent(after)),
+        (f"name the cell in one try, told nothing{assumed}", in_percent(before)),
+        ("the same, after seeing the output", in_percent(after)),
         ("factor between the two", times_words(after / before)),
     ]
     return section("leakage", "How much it tells", table("Naming the cell of the secret", ("", "value"), rows))
@@ -358,7 +361,7 @@ def lattice_words(mechanism: CoordinateMechanism) -> str:
     return f"{lattice} lattice points, rounding of degree {rounding.degree}: to one of {around} around a point"
 
 
-def box_certificate(facts: BoxFacts, file: str) -> str:
+def box_proof(facts: BoxFacts, file: str) -> str:
     """What was proved, and how to check it."""
     mechanism = facts.mechanism
     size = (
@@ -369,17 +372,17 @@ def box_certificate(facts: BoxFacts, file: str) -> str:
         "On every cell the probability of an output is a polynomial. The kernel compares coefficients of its gradient "
         "with those of its value, and from these comparisons the promise follows for all points."
     )
-    return coordinates_certificate(facts, file, [("table", size)], how)
+    return coordinates_proof(facts, file, [("table", size)], how)
 
 
-def coordinates_certificate(facts: CoordinateFacts, file: str, rows: Sequence[tuple[str, str]], how: str) -> str:
+def coordinates_proof(facts: CoordinateFacts, file: str, rows: Sequence[tuple[str, str]], how: str) -> str:
     """What was proved of a mechanism for coordinates; rows say what follows its rounding, and ``how`` it is checked."""
     mechanism, proof = facts.mechanism, facts.mechanism.proof
     every = [
         ("promise about", "all points of the box, and by clamping of the whole space"),
-        ("lattice", plain(lattice_words(mechanism))),
+        ("lattice", escaped(lattice_words(mechanism))),
         *rows,
-        ("ε that is proved", plain(_rate_words(mechanism))),
+        ("ε that is proved", escaped(_rate_words(mechanism))),
         ("comparisons of integers", f"{proof.comparisons:,}"),
     ]
     words = paragraph(
@@ -398,10 +401,10 @@ def _rate_words(mechanism: CoordinateMechanism) -> str:
 
 
 BOX_PARTS = {
-    "promise": ("What an adversary can tell", promise),
-    "cost": ("What it costs", cost),
-    "maps": ("Where probability lies", maps),
-    "tightest": ("Privacy actually used", tightest),
-    "leakage": ("How much it tells", leakage),
+    "promise": ("What an adversary can tell", box_promise),
+    "cost": ("What it costs", box_cost),
+    "maps": ("Where probability lies", _maps),
+    "tightest": ("Privacy actually used", box_tightest),
+    "leakage": ("How much it tells", _leakage),
 }
 """The parts that need nothing but facts, in order; the certificate comes last."""

@@ -1,6 +1,6 @@
 """Pages that need nothing but a browser: escaped text, numbers that people read, tables, figures, one file.
 
-Whatever comes from a user goes through :func:`plain`, which leaves nothing for a browser to interpret. A page has no
+Whatever comes from a user goes through :func:`escaped`, which leaves nothing for a browser to interpret. A page has no
 script and asks nobody for anything; its policy forbids both. Colours are variables, so that a page is light or dark as
 its reader likes, and light on paper.
 """
@@ -40,12 +40,12 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # ----------------------------------------------------------------- text and numbers
 
 
-def plain(text: object) -> str:
+def escaped(text: object) -> str:
     r"""Text that a browser shows as it is: markup escaped, letters that cannot be seen spelled out.
 
     Examples
     --------
-    >>> plain("<script>"), plain("left" + chr(0x202E) + "right")
+    >>> escaped("<script>"), escaped("left" + chr(0x202E) + "right")
     ('&lt;script&gt;', 'left\\u202eright')
     """
     return escape(in_one_line(text))
@@ -99,12 +99,12 @@ def below(value: Any, digits: int = 3) -> str:
     return _rounded(value, digits, ROUND_FLOOR)
 
 
-def percent(value: Any, digits: int = 3, rounding: Any = near) -> str:
+def in_percent(value: Any, digits: int = 3, rounding: Any = near) -> str:
     r"""A share of 1 as a percentage.
 
     Examples
     --------
-    >>> percent(0.12345), percent(Fraction(1, 3), 3, above)
+    >>> in_percent(0.12345), in_percent(Fraction(1, 3), 3, above)
     ('12.3\xa0%', '33.4\xa0%')
     """
     return f"{rounding(100 * value, digits)}\N{NO-BREAK SPACE}%"
@@ -118,10 +118,10 @@ def share(value: float) -> str:
     >>> share(0.25), share(1e-9), share(0.0)
     ('25\xa0%', '<\xa00.01\xa0%', '0\xa0%')
     """
-    return percent(value) if value == 0 or value >= _TINY else f"<\N{NO-BREAK SPACE}{percent(_TINY)}"
+    return in_percent(value) if value == 0 or value >= _TINY else f"<\N{NO-BREAK SPACE}{in_percent(_TINY)}"
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def how_many(number: int, one: str, many: str = "") -> str:
     """``1 pair``, ``12,000 pairs``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
@@ -209,7 +209,7 @@ def figures(drawn: Iterable[Figure]) -> str:
 
 def commands(*lines: str) -> str:
     """Lines to type, not escaped yet."""
-    return f"<pre><code>{'&#10;'.join(map(plain, lines))}</code></pre>"
+    return f"<pre><code>{'&#10;'.join(map(escaped, lines))}</code></pre>"
 
 
 # ----------------------------------------------------------------- the page
@@ -294,7 +294,7 @@ footer{margin-top:1.5rem;padding-bottom:0}
 )
 
 
-def page(
+def html_page(
     title: str, intro: str, parts: Sequence[str], contents: Sequence[tuple[str, str]], footer: str, *, style: str = "",
     script: str = "",
 ) -> bytes:  # fmt: skip
@@ -309,8 +309,8 @@ def page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
         f'<meta name="generator" content="{GENERATOR}">\n'
-        f"<title>{plain(title)}</title>\n<style>{_STYLE}{style}</style>\n{code}</head>\n<body>\n"
-        f"<header><h1>{plain(title)}</h1>{intro}"
+        f"<title>{escaped(title)}</title>\n<style>{_STYLE}{style}</style>\n{code}</head>\n<body>\n"
+        f"<header><h1>{escaped(title)}</h1>{intro}"
         f"{nav}</header>\n"
         f"<main>\n{chr(10).join(parts)}\n</main>\n<footer>{footer}</footer>\n</body>\n</html>\n"
     ).encode()

@@ -16,13 +16,13 @@ _MOST_SCALED = 1500  # Taking apart the distances of so many points takes about 
 _SAME = 1e-6  # Points closer than this share of the picture are moved apart.
 
 
-def places_of(space: FiniteSpace) -> NDArray[np.float64]:
+def drawn_places(space: FiniteSpace) -> NDArray[np.float64]:
     """A point of the plane for each secret: its coordinates where it has two, else a drawing of the space.
 
     Examples
     --------
     >>> from sfumato.spaces import cycle, hamming, line
-    >>> [places_of(space).shape for space in (line(3), cycle(5), hamming(3))]
+    >>> [drawn_places(space).shape for space in (line(3), cycle(5), hamming(3))]
     [(3, 2), (5, 2), (8, 2)]
     """
     given = space.coordinates

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import MissingExtra
 from sfumato.numbers import Floats
 from sfumato.report.figure import label_shifts
-from sfumato.report.html import Figure, label, near, percent, plain
+from sfumato.report.html import Figure, escaped, in_percent, label, near
 from sfumato.report.html import share as shown
 from sfumato.report.maps_drawing import LETTER, WIDTH, Drawing, nice_length, nice_ticks, text_width
 from sfumato.spaces.finite import FiniteSpace
@@ -155,7 +155,7 @@ def share_figure(
     drawing, how = draw(layout, labels, shares, marked)
     top = int(np.argmax(shares))
     most = f"The most likely is {label(labels[top])} with {shown(float(shares[top]))}."
-    return Figure(name, drawing.svg(title, f"{words} {most}"), plain(f"{words} {how} {most}"))
+    return Figure(name, drawing.svg(title, f"{words} {most}"), escaped(f"{words} {how} {most}"))
 
 
 def _frame(x: Floats, y: Floats, around: float, below: float) -> tuple[Drawing, Floats, Floats, float]:
@@ -244,7 +244,7 @@ def disc_legend(drawing: Drawing, largest: float, top: float) -> None:
     """A disc of a round share."""
     share = nice_length(top)
     radius = largest * sqrt(share / top)
-    words = percent(share)
+    words = in_percent(share)
     y = drawing.height - LEGEND / 2
     right = drawing.width - MARGIN - text_width(words)
     drawing.text(right, y, words, colour="soft")
@@ -313,13 +313,13 @@ def _cells(
 
 def shade_legend(drawing: Drawing, top: float, low: float = 0.0) -> None:
     """Shades from the least to the largest share that is drawn."""
-    words = percent(top)
+    words = in_percent(top)
     y, right = drawing.height - LEGEND / 2, drawing.width - MARGIN - text_width(words)
     drawing.text(right, y, words, colour="soft")
     for k in range(6):
         style = f"fill:var(--blue);fill-opacity:{opacity(k / 5)};stroke:var(--rule);stroke-width:.6"
         drawing.box(right - 8 - 12 * (6 - k), y - 6, 12, 12, style)
-    drawing.text(right - 14 - 72, y, percent(low) if low else "0", anchor="end", colour="soft")
+    drawing.text(right - 14 - 72, y, in_percent(low) if low else "0", anchor="end", colour="soft")
 
 
 def _columns(layout: MapLayout, labels: Sequence[Any], shares: Floats, marked: int | None) -> tuple[Drawing, str]:
@@ -335,7 +335,7 @@ def _columns(layout: MapLayout, labels: Sequence[Any], shares: Floats, marked: i
     tall = (base - top) / most
     for tick in nice_ticks(0, most):
         drawing.line([(left, base - tall * tick), (WIDTH - MARGIN, base - tall * tick)], RULE)
-        drawing.text(left - 6, base - tall * tick, percent(tick), anchor="end", colour="soft")
+        drawing.text(left - 6, base - tall * tick, in_percent(tick), anchor="end", colour="soft")
     if len(shares) > _MOST_COLUMNS:
         way = [(float(x[k]), base - tall * float(shares[k])) for k in order]
         drawing.line([(way[0][0], base), *way, (way[-1][0], base)], "fill:var(--blue);fill-opacity:.75;stroke:none")
@@ -411,7 +411,7 @@ def matrix_figure(secrets: Sequence[Any], outputs: Sequence[Any], matrix: Floats
         drawing.text(float(across[j]), top - 11, names[1][j], anchor="middle", colour="soft")
     shade_legend(drawing, most)
     words = "The whole mechanism: one row a secret, one column an output. The darker, the likelier."
-    return Figure("matrix", drawing.svg("The mechanism as a table", words), plain(words))
+    return Figure("matrix", drawing.svg("The mechanism as a table", words), escaped(words))
 
 
 DISC = "fill:var(--blue);fill-opacity:.55;stroke:var(--blue);stroke-width:.8"

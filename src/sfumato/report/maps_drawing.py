@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.numbers import Floats
 from sfumato.report.figure import FONT
-from sfumato.report.html import COLOURS, plain
+from sfumato.report.html import COLOURS, escaped
 
 WIDTH = 440
 """Units across: half a page of a browser, a whole telephone."""
@@ -41,7 +41,7 @@ class Drawing:
 
     def svg(self, title: str, described: str = "") -> str:
         """The drawing, with what it shows in words for who cannot see it."""
-        about = f"<title>{plain(title)}</title>" + (f"<desc>{plain(described)}</desc>" if described else "")
+        about = f"<title>{escaped(title)}</title>" + (f"<desc>{escaped(described)}</desc>" if described else "")
         return (
             f'<svg viewBox="0 0 {_n(self.width)} {_n(self.height)}" role="img" '
             f'font-family="{FONT}" font-size="{LETTER}">{about}<g>{"".join(self.marks)}</g></svg>'
@@ -86,7 +86,7 @@ class Drawing:
         weight = ' font-weight="600"' if bold else ""
         self.marks.append(
             f'<text x="{_n(x)}" y="{_n(y + 0.35 * LETTER)}" text-anchor="{anchor}"{weight} style="{style}">'
-            f"{plain(words)}</text>"
+            f"{escaped(words)}</text>"
         )
 
 
@@ -149,7 +149,7 @@ def _grey_png(pixels: NDArray[np.uint8]) -> bytes:
 
 
 def _tip(kind: str, tip: str) -> str:
-    return f"><title>{plain(tip)}</title></{kind}>" if tip else "/>"
+    return f"><title>{escaped(tip)}</title></{kind}>" if tip else "/>"
 
 
 def _n(value: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from sfumato.report.html import Figure, near, plain
+from sfumato.report.html import Figure, escaped, near
 from sfumato.report.maps_drawing import WIDTH, Drawing, nice_ticks, text_width
 
 _STEP = 30.0  # Two mechanisms are so far apart.
@@ -66,7 +66,9 @@ def peers_figure(rows: Sequence[Peer], bound: float | None, blind: float | None,
     if blind is not None and dashed is None:
         sentences.append(f"Somebody who is told nothing loses {near(blind)} {unit}".rstrip() + ", far to the right.")
     caption = " ".join(sentences)
-    return Figure("comparison", drawing.svg("Losses of mechanisms with the same promise", words), plain(caption), True)
+    return Figure(
+        "comparison", drawing.svg("Losses of mechanisms with the same promise", words), escaped(caption), True
+    )
 
 
 def _row(drawing: Drawing, row: Peer, y: float, left: float, at: Callable[[float], float]) -> None:

@@ -28,13 +28,13 @@ from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss
 from sfumato.report.box_facts import BoxFacts, box_facts
 from sfumato.report.box_noise import NoiseFacts, noise_facts
-from sfumato.report.box_noise_sections import NOISE_PARTS, noise_certificate, noise_figures, noise_intro
-from sfumato.report.box_sections import BOX_PARTS, box_certificate, box_drawings, box_intro, used_drawing
+from sfumato.report.box_noise_sections import NOISE_PARTS, noise_figures, noise_intro, noise_proof
+from sfumato.report.box_sections import BOX_PARTS, box_drawings, box_intro, box_proof, used_drawing
 from sfumato.report.figure import signed
-from sfumato.report.html import Figure, page, plain
+from sfumato.report.html import Figure, escaped, html_page
 from sfumato.report.maps_drawing import standalone
 from sfumato.report.page_facts import Facts, facts_of
-from sfumato.report.sections import PARTS, certificate, drawings, peers_drawing, secrets_intro
+from sfumato.report.sections import PARTS, drawings, peers_drawing, proof_section, secrets_intro
 from sfumato.version import __version__
 
 
@@ -181,19 +181,19 @@ def _space_of(facts: Facts) -> str:
 
 _CONTENTS: dict[type, _Contents] = {
     Facts: _Contents(
-        _space_of, secrets_intro, PARTS, certificate,
+        _space_of, secrets_intro, PARTS, proof_section,
         lambda facts: drawings(facts) + ([peers_drawing(facts)] if facts.peers else []),
     ),
     BoxFacts: _Contents(
-        lambda facts: facts.box.name, box_intro, BOX_PARTS, box_certificate,
+        lambda facts: facts.box.name, box_intro, BOX_PARTS, box_proof,
         lambda facts: [*box_drawings(facts), used_drawing(facts)],
     ),
-    NoiseFacts: _Contents(lambda facts: facts.box.name, noise_intro, NOISE_PARTS, noise_certificate, noise_figures),
+    NoiseFacts: _Contents(lambda facts: facts.box.name, noise_intro, NOISE_PARTS, noise_proof, noise_figures),
 }  # fmt: skip
 
 
 _FOOTER = (
-    f"Written by sfumato {plain(__version__)}. Numbers that are said to be at most or at least something are rounded "
+    f"Written by sfumato {escaped(__version__)}. Numbers that are said to be at most or at least something are rounded "
     "to the safe side; the certificate holds them exactly. This page is complete in itself: it has no script and loads "
     "nothing."
 )
@@ -210,9 +210,11 @@ def page_of(
     about = _CONTENTS[type(facts)]
     built = ((key, name, build(facts)) for key, (name, build) in about.parts.items())
     kept = [part for part in (*first, *built, ("certificate", "Why believe it", about.proof(facts, file))) if part[2]]
-    head = "".join(f"<p>{plain(note)}</p>" for note in notes) + about.intro(facts)
+    head = "".join(f"<p>{escaped(note)}</p>" for note in notes) + about.intro(facts)
     contents = [(key, name) for key, name, _ in kept]
-    return page(title or f"Privacy report: {about.where(facts)}", head, [text for *_, text in kept], contents, _FOOTER)
+    return html_page(
+        title or f"Privacy report: {about.where(facts)}", head, [text for *_, text in kept], contents, _FOOTER
+    )
 
 
 def figures_of(facts: Facts | BoxFacts | NoiseFacts) -> list[Figure]:

@@ -14,13 +14,13 @@ from sfumato.report.html import (
     Figure,
     above,
     below,
-    counted,
+    escaped,
     figures,
+    how_many,
+    in_percent,
     label,
     near,
     paragraph,
-    percent,
-    plain,
     section,
     share,
     table,
@@ -32,17 +32,17 @@ from sfumato.report.sections_words import (
     ONE_RELEASE,
     allowed,
     checking,
-    doubling,
+    doubling_distance,
+    epsilon_words,
     gap_words,
     head_numbers,
+    loss_meaning,
     loss_unit,
-    meaning,
     odds,
     promise_head,
-    promise_words,
     proof_rows,
     scales,
-    short,
+    short_fraction,
     spelled_odds,
     things,
     times_words,
@@ -68,18 +68,18 @@ def numbers(facts: Facts) -> str:
     privacy, unit = facts.mechanism.privacy, loss_unit(facts)
     cells = []
     if facts.bounds_ratios:
-        cells.append(("Promise", promise_head(privacy), f"odds cannot double within {doubling(privacy)}"))
+        cells.append(("Promise", promise_head(privacy), f"odds cannot double within {doubling_distance(privacy)}"))
     if facts.mechanism.events:
         event = facts.mechanism.events[0]
-        words = f"ε = {event.factor.epsilon}, δ = {short(event.delta)}"
-        cells.append(("Promise about events", plain(words), counted(len(event), "ordered pair of secrets",
+        words = f"ε = {event.factor.epsilon}, δ = {short_fraction(event.delta)}"
+        cells.append(("Promise about events", escaped(words), how_many(len(event), "ordered pair of secrets",
                                                                    "ordered pairs of secrets")))  # fmt: skip
     if facts.value is not None:
-        cells.append(("Loss", with_unit(near(facts.value), unit), plain(meaning(facts))))
+        cells.append(("Loss", with_unit(near(facts.value), unit), escaped(loss_meaning(facts))))
     if facts.gap is not None:
         shown = "0" if facts.gap == 0 else f"at most {gap_words(facts.gap)}"
         cells.append(("Could be saved", shown, "certified" if facts.gap else "certified: the best there is"))
-    cells.append(("Proof", "holds", f"by the {plain(facts.mechanism.proof.checker)}, in integers"))
+    cells.append(("Proof", "holds", f"by the {escaped(facts.mechanism.proof.checker)}, in integers"))
     return head_numbers(cells)
 
 
@@ -94,7 +94,7 @@ def secrets_intro(facts: Facts) -> str:
 # ----------------------------------------------------------------- the promise
 
 
-def promise(facts: Facts) -> str:
+def promise_section(facts: Facts) -> str:
     """What an adversary can tell."""
     parts = []
     if facts.bounds_ratios:
@@ -112,7 +112,7 @@ def _about_ratios(facts: Facts) -> list[str]:
     lead = paragraph(
         f"Take any two {what}, and anybody, whatever they know. What the mechanism tells changes the odds between the "
         "two by a factor of at most e<sup>εd</sup>, where d is the distance between them and "
-        f"{plain(promise_words(privacy))}.",
+        f"{escaped(epsilon_words(privacy))}.",
         kind="lead",
     )
     return [lead, *spelled_odds(privacy, scales(facts.space), what)]
@@ -120,7 +120,7 @@ def _about_ratios(facts: Facts) -> list[str]:
 
 def _about_cells(facts: Facts) -> str:
     """What a table of places does not promise: anything about the points between them."""
-    listed = counted(len(facts.space), "listed place")
+    listed = how_many(len(facts.space), "listed place")
     return paragraph(
         f"<strong>The promise is about the {listed}, not about points between them.</strong> Where coordinates are "
         "moved to a place first, two people on the two sides of a border, however close, have the promise of their two "
@@ -132,7 +132,7 @@ def _about_open_pairs(facts: Facts) -> str:
     n, count = len(facts.space), facts.space.open_pairs
     promised = "No ratio is bounded" if facts.mechanism.events else "Nothing is promised"
     return paragraph(
-        f"<strong>{promised} about {counted(count, 'pair')} of {n} secrets</strong>, of {n * (n - 1) // 2} in all: no "
+        f"<strong>{promised} about {how_many(count, 'pair')} of {n} secrets</strong>, of {n * (n - 1) // 2} in all: no "
         "chain of finite distances joins them."
     )
 
@@ -140,13 +140,13 @@ def _about_open_pairs(facts: Facts) -> str:
 def _about_events(facts: Facts, event: EventPromise) -> str:
     n = len(facts.mechanism.secrets)
     every = len(event) == n * (n - 1)
-    between = "any two secrets" if every else f"neighbours ({counted(len(event), 'ordered pair')} of {n} secrets)"
-    factor, delta = odds(event.factor.bounds(64)[1]), plain(short(event.delta))
+    between = "any two secrets" if every else f"neighbours ({how_many(len(event), 'ordered pair')} of {n} secrets)"
+    factor, delta = odds(event.factor.bounds(64)[1]), escaped(short_fraction(event.delta))
     return paragraph(
         "Ask any yes-or-no question about the output, such as “is it one of these?”. For "
         f"{between}, the probability of a yes is at most {factor} times as large for one as for the other, plus "
         f"{delta}.",
-        f"(ε = {plain(event.factor.epsilon)}, δ = {delta}: with probability δ an output may give away more than that "
+        f"(ε = {escaped(event.factor.epsilon)}, δ = {delta}: with probability δ an output may give away more than that "
         "factor.)"
         if event.delta
         else "",
@@ -166,7 +166,7 @@ def _variance(claim: SharesClaim) -> str:
     if claim.priors:
         where = "the worst mixture of the given distributions"
     first = (
-        f"From the answers of N people, {plain(claim.workload.name)} can be estimated without bias, with a total "
+        f"From the answers of N people, {escaped(claim.workload.name)} can be estimated without bias, with a total "
         f"variance of at most <strong>{above(claim.value, 5)} / N</strong> at {where}."
     )
     second = ""
@@ -181,7 +181,7 @@ def _variance(claim: SharesClaim) -> str:
     return section("cost", "What it costs", paragraph(first, second, kind="lead"), listed)
 
 
-def cost(facts: Facts) -> str:
+def _cost(facts: Facts) -> str:
     """The loss and how far from the best it can be."""
     if facts.loss is None and isinstance(facts.mechanism.claim, SharesClaim):
         return _variance(facts.mechanism.claim)
@@ -195,7 +195,7 @@ def cost(facts: Facts) -> str:
         "worst secret": "Whatever the secret, the expected loss is at most",
         "worst prior": "Whichever of the given priors holds, the expected loss is at most",
     }[facts.criterion]
-    first = f"{whose} <strong>{loss}</strong>. The loss is {plain(meaning(facts))}."
+    first = f"{whose} <strong>{loss}</strong>. The loss is {escaped(loss_meaning(facts))}."
     second = ""
     if facts.bound is not None:
         close = f"at most {gap_words(facts.gap)} of it could be saved"
@@ -214,7 +214,7 @@ def cost(facts: Facts) -> str:
         ("nothing told", facts.blind, near),
     )
     rows = [(words, shown(value, 6)) for words, value, shown in losses if value is not None]
-    head = f"expected loss{f', {plain(unit)}' if unit else ''}"
+    head = f"expected loss{f', {escaped(unit)}' if unit else ''}"
     listed = table("Losses" + (" for the hardest prior" if facts.criterion != "expected" else ""), ("", head), rows)
     return section("cost", "What it costs", paragraph(first, second, third, kind="lead"), listed)
 
@@ -232,20 +232,20 @@ def comparison(facts: Facts) -> str:
         if ratio > 1 + 1e-6:
             how = f"{near(ratio, 3)} times as much, even with the best remap"
         elif ratio <= 1 - 1e-6:
-            how = f"less: {percent(1 - ratio)} less than this mechanism"
+            how = f"less: {in_percent(1 - ratio)} less than this mechanism"
         words = f"The best of them, {_name(best)}, loses {how}."
     rows = [
         (
-            f"<strong>{peer.name}</strong>" if peer.own else plain(peer.name),
+            f"<strong>{peer.name}</strong>" if peer.own else escaped(peer.name),
             near(peer.remapped),
             "–" if peer.loss is None else near(peer.loss),
             "not proved" if peer.epsilon is None else above(peer.epsilon, 4),
-            percent(peer.guessed),
+            in_percent(peer.guessed),
         )
         for peer in _standings(facts)
     ]
-    per = f" per {plain(facts.space.unit)}" if facts.space.unit else ""
-    losses = f"loss{f' in {plain(unit)}' if unit else ''}"
+    per = f" per {escaped(facts.space.unit)}" if facts.space.unit else ""
+    losses = f"loss{f' in {escaped(unit)}' if unit else ''}"
     remapped, needed = f"{losses}, best remap", f"ε it needs{per}"
     heads = ("mechanism", remapped, "outputs as they are", needed, "chance to guess the secret")
     listed = table("Mechanisms with the same promise", heads, rows)
@@ -253,7 +253,7 @@ def comparison(facts: Facts) -> str:
         "All of them make the same promise. A remap replaces each output by the best action for it, which costs no "
         "privacy."
     )
-    return section("comparison", "Beside known mechanisms", paragraph(about, plain(words)),
+    return section("comparison", "Beside known mechanisms", paragraph(about, escaped(words)),
                    figures([peers_drawing(facts)]), listed, note)  # fmt: skip
 
 
@@ -292,7 +292,7 @@ def drawings(facts: Facts) -> list[Figure]:
     if facts.released is not None:
         total, expected = int(facts.released.sum()), shares
         shares, title = facts.released / total, "What was released"
-        off = percent(float(np.abs(shares - expected).max()), 2)
+        off = in_percent(float(np.abs(shares - expected).max()), 2)
         words = f"What {total:,} releases told. Shares differ from the expected ones by {off} of all at most."
     drawn += [_of_outputs(facts, "released", title, words, shares), _cloud(facts), _belief(facts)]
     if max(facts.matrix.shape) <= _SMALL_TABLE:
@@ -339,7 +339,7 @@ def _belief(facts: Facts) -> Figure:
                         joint / joint.sum(), position)  # fmt: skip
 
 
-def maps(facts: Facts) -> str:
+def _maps(facts: Facts) -> str:
     """Where probability lies, before and after."""
     text = (
         "All secrets are taken as equally likely, because nobody gave a prior."
@@ -352,12 +352,12 @@ def maps(facts: Facts) -> str:
 # ----------------------------------------------------------------- leakage
 
 
-def leakage(facts: Facts) -> str:
+def _leakage(facts: Facts) -> str:
     """How much it helps an adversary to guess, under this prior and under any."""
     assumed = " (all secrets equally likely)" if facts.assumed else ""
     rows = [
-        (f"guess the secret in one try, told nothing{assumed}", percent(facts.before)),
-        ("the same, after seeing the output", percent(facts.after)),
+        (f"guess the secret in one try, told nothing{assumed}", in_percent(facts.before)),
+        ("the same, after seeing the output", in_percent(facts.after)),
         ("factor between the two", times_words(facts.after / facts.before)),
         ("largest factor for any prior and any gain", near(facts.leaks.multiplicative)),
         ("largest difference for any prior and any gain in [0, 1]", near(facts.leaks.additive)),
@@ -373,24 +373,24 @@ def leakage(facts: Facts) -> str:
 
 def _note(facts: Facts, about: str) -> str:
     """What was left out and why."""
-    return paragraph(plain(facts.notes[about]), kind="soft") if about in facts.notes else ""
+    return paragraph(escaped(facts.notes[about]), kind="soft") if about in facts.notes else ""
 
 
-def tightest(facts: Facts) -> str:
+def _tightest(facts: Facts) -> str:
     """Where the promise is nearly used up."""
-    parts = [paragraph(plain(facts.notes["tightest"]))] if "tightest" in facts.notes else []
+    parts = [paragraph(escaped(facts.notes["tightest"]))] if "tightest" in facts.notes else []
     worst, privacy = facts.tightest, facts.mechanism.privacy
     if worst is not None:
-        x, z = (plain(label(secret)) for secret in worst.pair)
+        x, z = (escaped(label(secret)) for secret in worst.pair)
         i, j = (facts.mechanism.secrets.index(secret) for secret in worst.pair)
         y = facts.mechanism.outputs.index(worst.output)
-        unit, per = facts.space.unit, f" per {plain(facts.space.unit)}" if facts.space.unit else ""
+        unit, per = facts.space.unit, f" per {escaped(facts.space.unit)}" if facts.space.unit else ""
         rows = [
             ("secrets", f"{x} and {z}"),
             ("distance", with_unit(near(worst.distance), unit)),
-            ("output", plain(label(worst.output))),
-            (f"its probability for {x}", percent(facts.matrix[i, y], 4)),
-            (f"its probability for {z}", percent(facts.matrix[j, y], 4)),
+            ("output", escaped(label(worst.output))),
+            (f"its probability for {x}", in_percent(facts.matrix[i, y], 4)),
+            (f"its probability for {z}", in_percent(facts.matrix[j, y], 4)),
             ("ratio", near(worst.ratio, 6)),
             ("ratio that is allowed", allowed(privacy, Fraction(worst.distance))),
             (f"ε that this needs{per}", near(worst.epsilon, 6)),
@@ -398,11 +398,11 @@ def tightest(facts: Facts) -> str:
         ]
         parts.append(table("The pair and the output that need the largest ε", ("", "value"), rows))
     for excess in facts.excesses:
-        x, z = (plain(label(secret)) for secret in excess.pair)
+        x, z = (escaped(label(secret)) for secret in excess.pair)
         rows = [
             ("secrets", f"{x} and {z}"),
             ("probability beyond the factor", above(excess.excess, 6)),
-            ("δ that is promised", plain(short(excess.promise.delta))),
+            ("δ that is promised", escaped(short_fraction(excess.promise.delta))),
         ]
         parts.append(table("The ordered pair that uses most of its δ", ("", "value"), rows))
     return section("tightest", "Where privacy is tightest", *parts) if parts else ""
@@ -411,7 +411,7 @@ def tightest(facts: Facts) -> str:
 # ----------------------------------------------------------------- the proof
 
 
-def certificate(facts: Facts, file: str) -> str:
+def proof_section(facts: Facts, file: str) -> str:
     """What was proved, and how to check it."""
     mechanism, proof = facts.mechanism, facts.mechanism.proof
     rows = [
@@ -432,11 +432,11 @@ def certificate(facts: Facts, file: str) -> str:
 
 
 PARTS = {
-    "promise": ("What an adversary can tell", promise),
-    "cost": ("What it costs", cost),
+    "promise": ("What an adversary can tell", promise_section),
+    "cost": ("What it costs", _cost),
     "comparison": ("Beside known mechanisms", comparison),
-    "maps": ("Where probability lies", maps),
-    "leakage": ("How much it tells", leakage),
-    "tightest": ("Where privacy is tightest", tightest),
+    "maps": ("Where probability lies", _maps),
+    "leakage": ("How much it tells", _leakage),
+    "tightest": ("Where privacy is tightest", _tightest),
 }
 """The parts that need nothing but facts, in order; the certificate comes last."""

@@ -13,7 +13,7 @@ from sfumato.certify.mechanism import Proof
 from sfumato.numbers import exp_bounds, log_bounds
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.type import PrivacyType
-from sfumato.report.html import above, below, commands, near, paragraph, percent, plain, power_of_ten, table
+from sfumato.report.html import above, below, commands, escaped, in_percent, near, paragraph, power_of_ten, table
 from sfumato.report.maps import map_layout
 from sfumato.report.page_facts import Facts, is_called
 from sfumato.spaces.finite import FiniteSpace
@@ -41,13 +41,13 @@ def things(facts: Facts) -> str:
     return "places" if map_layout(facts.space).kind in ("cells", "places") else "secrets"
 
 
-def promise_words(privacy: PrivacyType) -> str:
+def epsilon_words(privacy: PrivacyType) -> str:
     """``ε = 0.7 per km``, or the logarithm of a rational and its value.
 
     Examples
     --------
     >>> from sfumato.spaces import line
-    >>> promise_words(PrivacyType(line(3, unit="km"), epsilon="0.7")), promise_words(PrivacyType(line(3), alpha="1/2"))
+    >>> epsilon_words(PrivacyType(line(3, unit="km"), epsilon="0.7")), epsilon_words(PrivacyType(line(3), alpha="1/2"))
     ('ε = 0.7 per km', 'ε = ln 2 = 0.6931')
     """
     per = f" per {privacy.space.unit}" if privacy.space.unit else ""
@@ -59,7 +59,7 @@ def promise_words(privacy: PrivacyType) -> str:
     return f"ε = {logarithm}{near(privacy.rate, 4)}{per}"
 
 
-def factor_above(privacy: PrivacyType, distance: Fraction) -> Fraction:
+def odds_factor(privacy: PrivacyType, distance: Fraction) -> Fraction:
     """A rational not below e^{εd}, and e^{εd} itself where that is rational."""
     if privacy.alpha is not None:
         exactly = rational_power(1 / privacy.alpha, distance)
@@ -93,16 +93,16 @@ def odds_at(privacy: PrivacyType, distance: Fraction) -> tuple[str, str]:
     exponent = privacy.rate_bounds(64)[1] * distance
     if exponent > _LARGEST_EXPONENT:
         return power_of_ten(ceil(exponent / log_bounds(Fraction(10))[0])), _NEARLY_CERTAIN
-    factor = factor_above(privacy, distance)
+    factor = odds_factor(privacy, distance)
     certain = 1 / (1 + 1 / factor)
-    return odds(factor), percent(certain, 3, above) if certain < Fraction(999, 1000) else _NEARLY_CERTAIN
+    return odds(factor), in_percent(certain, 3, above) if certain < Fraction(999, 1000) else _NEARLY_CERTAIN
 
 
 def allowed(privacy: PrivacyType, distance: Fraction) -> str:
     """The largest ratio that a promise allows, to compare with one that is there."""
     if privacy.rate * float(distance) > _LARGEST_EXPONENT:
         return odds_at(privacy, distance)[0]
-    return above(factor_above(privacy, distance), 6)
+    return above(odds_factor(privacy, distance), 6)
 
 
 def loss_unit(facts: Facts) -> str:
@@ -114,10 +114,10 @@ def loss_unit(facts: Facts) -> str:
 
 def with_unit(number: str, unit: str) -> str:
     """A number that is not torn from its unit."""
-    return f"{number}\N{NO-BREAK SPACE}{plain(unit)}" if unit else number
+    return f"{number}\N{NO-BREAK SPACE}{escaped(unit)}" if unit else number
 
 
-def meaning(facts: Facts) -> str:
+def loss_meaning(facts: Facts) -> str:
     """What the loss is."""
     assert facts.loss is not None
     name = facts.loss.name
@@ -130,10 +130,10 @@ def meaning(facts: Facts) -> str:
 
 def gap_words(gap: float | None) -> str:
     """A relative gap, rounded up; below a ten-millionth its digits say nothing."""
-    return percent(max(gap or 0.0, _TINY_GAP), 2, above)
+    return in_percent(max(gap or 0.0, _TINY_GAP), 2, above)
 
 
-def short(value: Fraction) -> str:
+def short_fraction(value: Fraction) -> str:
     """A fraction where that is short, else its value."""
     return str(value) if len(str(value)) <= 12 else near(value, 3)
 
@@ -175,11 +175,11 @@ def round_scales(least: float, most: float, unit: str, farthest: Fraction, last:
     return [*round_ones, (farthest, f"{with_unit(near(most, 3), unit)}, {last}")]
 
 
-def doubling(privacy: PrivacyType) -> str:
+def doubling_distance(privacy: PrivacyType) -> str:
     """A distance within which odds cannot double, with its unit: ln 2 / ε rounded down, unless it is a short number."""
     distance = log_bounds(Fraction(2))[0] / privacy.rate_bounds(64)[1]
     brief = Fraction(f"{float(distance):.3g}")
-    exactly = privacy.alpha is not None and factor_above(privacy, brief) == 2
+    exactly = privacy.alpha is not None and odds_factor(privacy, brief) == 2
     return with_unit(near(brief) if exactly else below(distance), privacy.space.unit)
 
 
@@ -196,8 +196,8 @@ ONE_RELEASE = paragraph(
 
 def promise_head(privacy: PrivacyType) -> str:
     """The promise for the head of a page, short: the value of a logarithm is in the text."""
-    words = promise_words(privacy)
-    return plain(words.replace(f" = {near(privacy.rate, 4)}", "") if " = ln " in words else words)
+    words = epsilon_words(privacy)
+    return escaped(words.replace(f" = {near(privacy.rate, 4)}", "") if " = ln " in words else words)
 
 
 def head_numbers(cells: Iterable[tuple[str, str, str]]) -> str:
@@ -212,14 +212,14 @@ def spelled_odds(privacy: PrivacyType, at: Sequence[tuple[Fraction, str]], what:
     example = ""
     if one is not None:
         example = paragraph(
-            f"For example, if two {what} are {plain(one[1].split(',')[0])} apart, seeing the output makes one at most "
-            f"{odds_at(privacy, one[0])[0]} times as likely, relative to the other, as it was before. Odds cannot "
-            f"double for {what} less than {doubling(privacy)} apart."
+            f"For example, if two {what} are {escaped(one[1].split(',')[0])} apart, seeing the output makes one at "
+            f"most {odds_at(privacy, one[0])[0]} times as likely, relative to the other, as it was before. Odds cannot "
+            f"double for {what} less than {doubling_distance(privacy)} apart."
         )
     spelled = table(
         "What one output can do to somebody’s belief",
         (f"Two {what} this far apart", "odds change at most by a factor", "50 % becomes at most"),
-        [(plain(words), *odds_at(privacy, distance)) for distance, words in at],
+        [(escaped(words), *odds_at(privacy, distance)) for distance, words in at],
     )
     return [example, spelled]
 
@@ -240,11 +240,11 @@ def proof_rows(proof: Proof, rows: Sequence[tuple[str, str]], provenance: dict[s
     proved = [name for name, value in (("loss", proof.loss), ("bound", proof.bound)) if value is not None]
     about = ", ".join(f"{key}: {value}" for key, value in provenance.items())
     return [
-        ("SHA-256", f"<code>{plain(proof.digest)}</code>"),
-        ("checked by", plain(proof.checker)),
+        ("SHA-256", f"<code>{escaped(proof.digest)}</code>"),
+        ("checked by", escaped(proof.checker)),
         *rows,
         ("also proved", " and ".join(proved) or "nothing beside the promise"),
-        *([("how it came about", plain(about))] if about else []),
+        *([("how it came about", escaped(about))] if about else []),
     ]
 
 

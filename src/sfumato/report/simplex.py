@@ -70,7 +70,7 @@ class Region:
         return _around(range(len(self.vertices)), self.edges)
 
 
-def region(privacy: PrivacyType) -> Region:
+def posterior_region(privacy: PrivacyType) -> Region:
     """The region of private posteriors with its facets and edges, exactly.
 
     Two vertices of a solid are joined by an edge when two facets hold them both, two of a polygon when one does.
@@ -83,7 +83,7 @@ def region(privacy: PrivacyType) -> Region:
     Examples
     --------
     >>> from sfumato.spaces import line
-    >>> solid = region(PrivacyType(line(4), alpha="1/2"))
+    >>> solid = posterior_region(PrivacyType(line(4), alpha="1/2"))
     >>> len(solid.vertices), len(solid.edges), len(solid.facets)
     (8, 12, 6)
     """
@@ -203,7 +203,7 @@ class _SimplexPlan:
 
 
 def _planned(privacy: Any, channel: Any, prior: Prior | None, show: Any, labels: Any) -> _SimplexPlan:
-    polytope = region(privacy)
+    polytope = posterior_region(privacy)
     space = privacy.space
     prior = Prior.uniform(space) if prior is None else as_prior(prior)
     check_secrets("privacy and prior", space, prior)

@@ -9,7 +9,7 @@ from sfumato.certify import Mechanism
 from sfumato.design.objectives import Objective
 from sfumato.numbers import at_most, between
 from sfumato.privacy import PrivacyType
-from sfumato.report.sections_words import factor_above, farthest
+from sfumato.report.sections_words import farthest, odds_factor
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.box import Box
 from sfumato.spaces.earth import ground_range
@@ -92,7 +92,7 @@ def factor_words(privacy: PrivacyType, distance: Fraction) -> str:
     """By how much likelier an output may be at a distance, rounded up; as a power of e where nobody pictures it."""
     exponent = privacy.rate_bounds(64)[1] * distance
     if exponent < _LARGEST_EXPONENT:
-        return at_most(factor_above(privacy, distance), 4)
+        return at_most(odds_factor(privacy, distance), 4)
     return f"e^{at_most(exponent, 4)}"
 
 

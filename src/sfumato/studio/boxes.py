@@ -11,7 +11,7 @@ from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior
 from sfumato.numbers import Floats
-from sfumato.report.box_facts import applied, lattice_table, output_places, smooth_basis
+from sfumato.report.box_facts import applied, lattice_table, output_coordinates, smooth_basis
 from sfumato.report.box_maps import point_words
 from sfumato.report.box_noise import noise_on_cells
 from sfumato.report.maps_drawing import standalone
@@ -65,7 +65,7 @@ def box_table(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
         return {"outputs": cells, "at": list(range(len(cells))), "matrix": packed(noise_on_cells(mechanism))}
     middles = [np.arange(0.5, n, dtype=np.float64) * float(step) for n, step in zip(home.shape, home.step, strict=True)]
     bases = [smooth_basis(axis, where)[0] for axis, where in zip(mechanism.rounding.axes, middles, strict=True)]
-    table, places = applied(bases, lattice_table(mechanism)), output_places(mechanism)
+    table, places = applied(bases, lattice_table(mechanism)), output_coordinates(mechanism)
     inside = places - np.array([float(low) for low in home.origin])
     cells = np.floor(inside / np.array([float(step) for step in home.step])).astype(np.int64)
     cells = np.where(inside == np.array([float(side) for side in home.sides]), cells - 1, cells)

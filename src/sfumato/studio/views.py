@@ -13,7 +13,7 @@ from sfumato.certify import Mechanism
 from sfumato.channels import Channel, Prior
 from sfumato.numbers import floats
 from sfumato.report.html import label
-from sfumato.report.layout import places_of
+from sfumato.report.layout import drawn_places
 from sfumato.report.maps import map_layout
 from sfumato.report.page_facts import float_matrix
 from sfumato.spaces import FiniteSpace
@@ -45,7 +45,7 @@ def ground(space: FiniteSpace) -> dict[str, Any]:
     """Where secrets are drawn: in cells, at places, in a row, or as nodes with edges."""
     drawn = map_layout(space)
     kind = "nodes" if drawn.kind == "list" else drawn.kind
-    x, y = places_of(space).T if kind == "nodes" else (drawn.x, drawn.y)
+    x, y = drawn_places(space).T if kind == "nodes" else (drawn.x, drawn.y)
     edges = _edges(space) if kind in ("nodes", "places") else []
     return {"kind": kind, "x": _short(x), "y": _short(y), "unit": drawn.unit, "steps": drawn.steps, "edges": edges}
 
