@@ -146,7 +146,7 @@ def calibrate(
     family = family_of(space, wanted)
     loss, goal = family.stake(loss, space), _goal(goal)
     given = family.precision if precision is None else precision
-    width = 1.0 if given == 1 and family.one_sided else relative_width(given)
+    width = 1.0 if family.one_sided and positive(given, "the precision") == 1 else relative_width(given)
     ends = family.ends(
         Sought(
             prior, loss, space, None if outputs is None else items(outputs, "outputs"), wanted,
