@@ -22,7 +22,7 @@ from sfumato.lp import exact, first_order_iteration
 from sfumato.lp.cone import lanes_iterate, near_iterate
 from sfumato.lp.cone.program import ColumnProgram
 from sfumato.lp.first_order_iteration import Iteration
-from sfumato.lp.highs import check_size
+from sfumato.lp.highs import check_program
 
 
 def refuse(size: float, what: str, instead: Iterable[str], available: int | None = None) -> None:
@@ -67,7 +67,7 @@ def test_the_grid_that_took_24_gigabytes_does_not_fit_into_them(monkeypatch: pyt
     monkeypatch.setattr(memory, "free_memory", lambda: 24 * 2**30)
     rows = 484 + 2 * 71_000 * 484
     with pytest.raises(TooLarge):
-        check_size(rows, 484**2, 2 * rows)
+        check_program(rows, 484**2, 2 * rows)
 
 
 def test_an_exact_tableau_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sfumato import errors
 from sfumato.cli.main import app
 from sfumato.papers import PAPERS
-from sfumato.papers.page import TITLES, Agreement, compared, laid_out, recomputed
+from sfumato.papers.page import TITLES, Agreement, compared, paper_page, recomputed
 from sfumato.papers.tables import PaperTable, cell
 
 
@@ -37,7 +37,7 @@ class Outline(HTMLParser):
 
 def test_the_page_has_a_section_for_each_item_and_asks_for_nothing_else() -> None:
     said: list[str] = []
-    page = laid_out(recomputed(["C.example3", "C.fig2", "D.fig8"], said.append))
+    page = paper_page(recomputed(["C.example3", "C.fig2", "D.fig8"], said.append))
     outline = Outline(page)
     assert outline.sections == ["C.example3", "C.fig2", "D.fig8"]
     assert sorted(outline.links) == [f"#{key}" for key in sorted(outline.sections)] and not outline.outside
@@ -77,7 +77,7 @@ def test_the_list_of_items_is_json_where_asked() -> None:
 
 def test_unknown_items_are_refused() -> None:
     with pytest.raises(errors.NotSupported, match=r"'Z\.fig1'"):
-        laid_out(recomputed(["Z.fig1"]))
+        paper_page(recomputed(["Z.fig1"]))
 
 
 def test_the_command_writes_one_page(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput, NotSupported, counted, in_one_line
 from sfumato.files import DRAWN, place_for, write_whole
 from sfumato.papers import PAPERS
-from sfumato.papers.page import compared, laid_out, recomputed
+from sfumato.papers.page import compared, paper_page, recomputed
 from sfumato.report.figure import write
 
 
@@ -67,7 +67,7 @@ def _every_paper(target: Path, key: str | None, overwrite: bool, as_json: bool) 
     place_for(target, DRAWN, overwrite=overwrite)
     with line() as say:
         tables = recomputed(keys, say)
-        write_whole(target, lambda: laid_out(tables).encode(), DRAWN, overwrite=overwrite)
+        write_whole(target, lambda: paper_page(tables).encode(), DRAWN, overwrite=overwrite)
     comparisons = {table.key: compared(table) for table in tables}
     printed = sum(counts.same + counts.different for counts in comparisons.values())
     wrong = sum(counts.different for counts in comparisons.values())

@@ -23,7 +23,7 @@ _SECONDS_AN_ENTRY = 1e-6  # So long HiGHS does not look at its clock: taking ove
 _INSTEAD = ("another solver", "fewer outputs", "a coarser space")
 
 
-def check_size(rows: int, columns: int, entries: int, what: str = "a linear program") -> None:
+def check_program(rows: int, columns: int, entries: int, what: str = "a linear program") -> None:
     """Refuse a program that HiGHS has no room for, before it is written down.
 
     Raises
@@ -48,7 +48,7 @@ def solve_floats(program: LinearProgram, watch: Watch | None = None) -> Solution
         Where the watch says so first; HiGHS leaves nothing that is good for anything then.
     """
     watch = watch or Watch()
-    check_size(*program.shape, len(program.values))
+    check_program(*program.shape, len(program.values))
     watch.check()
     solver = highspy.Highs()
     for option, setting in {

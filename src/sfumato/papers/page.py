@@ -82,7 +82,7 @@ def recomputed(
     return tuple(tables)
 
 
-def laid_out(tables: Iterable[PaperTable]) -> str:
+def paper_page(tables: Iterable[PaperTable]) -> str:
     """Items as one page that needs no network."""
     tables = list(tables)
     drawn = any(table.figure for table in tables)

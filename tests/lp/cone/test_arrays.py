@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sfumato.errors import Infeasible, InvalidInput, MissingExtra, NotConverged, TooLarge
 from sfumato.lp import LinearProgram, Status, solve
 from sfumato.lp.cone.arrays import solve_batched
-from sfumato.lp.cone.arrays_links import normalised
+from sfumato.lp.cone.arrays_links import normalised_prices
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, Ending, Limit, column_bound
 
@@ -315,7 +315,7 @@ def test_prices_of_relative_limits_sum_to_one_in_any_order() -> None:
     rng = np.random.default_rng(1)
     for _ in range(50):
         prices, relative = rng.random(30) ** 5, (rng.random(30) < 0.7).astype(np.float64)
-        found = normalised(prices, relative)
+        found = normalised_prices(prices, relative)
         chosen = found[relative > 0]
         assert all(sum(rng.permutation(chosen).tolist()) == 1.0 for _ in range(5))
         np.testing.assert_allclose(chosen, prices[relative > 0] / prices[relative > 0].sum(), rtol=1e-9, atol=1e-15)

@@ -14,7 +14,7 @@ from sfumato.errors import InvalidInput, MissingExtra
 from sfumato.lp.cone.arrays import solve_batched
 from sfumato.lp.cone.arrays_backend import Arrays, arrays_on
 from sfumato.lp.cone.arrays_band import BandedCone, band, cone_for
-from sfumato.lp.cone.arrays_links import parts_of, scaled
+from sfumato.lp.cone.arrays_links import device_parts, scaled_links
 from sfumato.lp.cone.arrays_pairs import Cone, DenseCone
 from sfumato.lp.cone.arrays_roots import inverse_roots
 from sfumato.lp.cone.program import ColumnProgram, Ending, Limit, column_bound
@@ -74,7 +74,7 @@ def cones(program: ColumnProgram, arrays: Arrays) -> list[Cone]:
 @pytest.mark.parametrize(("n", "extra"), [(7, 2), (41, 5)])
 def test_every_layout_does_the_same_algebra(device: str | None, n: int, extra: int) -> None:
     program, arrays = walk(n, extra, limits=True), arrays_on(device)
-    parts, m = parts_of(program, scaled(program), arrays), 3
+    parts, m = device_parts(program, scaled_links(program), arrays), 3
     found = []
     for cone in cones(program, arrays):
         r, dr, lam, z, pull = state(cone, n, m)
@@ -100,8 +100,8 @@ def test_newton_systems_are_solved(device: str | None) -> None:
     """H⁻¹ and Σ Bᵀ H⁻¹ B beside matrices written out."""
     n, m = 12, 12
     program, arrays = walk(n, 3, classes=True, limits=True), arrays_on(device)
-    links = scaled(program)
-    parts = parts_of(program, links, arrays)
+    links = scaled_links(program)
+    parts = device_parts(program, links, arrays)
     for cone in cones(program, arrays):
         r, dr, lam, z, pull = state(cone, n, m)
         factor = cone.factor(r, lam, pull, z)

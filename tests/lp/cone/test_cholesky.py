@@ -20,7 +20,7 @@ def test_it_solves_what_numpy_solves(n: int) -> None:
     assert cholesky.factor(root, np.zeros(n), True) == 0
     lower = np.tril(root, -1) + np.diag(1 / np.diagonal(root))
     np.testing.assert_allclose(lower, np.linalg.cholesky(matrix), rtol=1e-9)
-    np.testing.assert_allclose(cholesky.solved(root, right), np.linalg.solve(matrix, right), rtol=1e-7)
+    np.testing.assert_allclose(cholesky.factor_solved(root, right), np.linalg.solve(matrix, right), rtol=1e-7)
     half = right.copy()
     cholesky.forward(root, half)
     np.testing.assert_allclose(half, np.linalg.solve(lower, right), rtol=1e-7)
@@ -35,7 +35,7 @@ def test_a_row_that_repeats_another_is_left_out_or_keeps_a_least_pivot(lost: int
     skipped, floored = matrix.copy(), matrix.copy()
     assert cholesky.factor(skipped, np.full(7, 1e-12), True) == 1
     right = matrix @ np.where(np.arange(7) == lost, 0.0, 1.0)
-    solution = cholesky.solved(skipped, right)
+    solution = cholesky.factor_solved(skipped, right)
     assert solution[lost] == 0
     np.testing.assert_allclose(matrix @ solution, right, rtol=1e-9, atol=1e-9)
     assert cholesky.factor(floored, np.full(7, 0.25), False) == 1

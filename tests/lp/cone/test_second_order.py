@@ -8,7 +8,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.lp.cone.second_order import clipped, inner, inverse, product, quotient, reach, scaling, smallest
+from sfumato.lp.cone.second_order import (
+    clipped,
+    cone_reach,
+    inner,
+    inverse,
+    jordan_product,
+    jordan_quotient,
+    scaling,
+    smallest,
+)
 
 
 @st.composite
@@ -29,11 +38,11 @@ def vectors(draw: Any, count: int = 2, inside: bool = True) -> list[Any]:
 def test_a_quotient_undoes_a_product(case: Any) -> None:
     x, y = case
     size = np.abs(x).max(axis=0) * np.abs(y).max(axis=0)
-    assert np.allclose(product(x, quotient(x, y)), y, rtol=0, atol=1e-8 * np.abs(y).max(axis=0))
+    assert np.allclose(jordan_product(x, jordan_quotient(x, y)), y, rtol=0, atol=1e-8 * np.abs(y).max(axis=0))
     unit = np.zeros_like(x)
     unit[0] = 1.0
-    assert np.allclose(product(x, inverse(x)), unit, atol=1e-8)
-    assert np.allclose(inner(x, y) / size, product(x, y)[0] / size)
+    assert np.allclose(jordan_product(x, inverse(x)), unit, atol=1e-8)
+    assert np.allclose(inner(x, y) / size, jordan_product(x, y)[0] / size)
 
 
 @given(vectors())
@@ -66,7 +75,7 @@ def test_the_entries_of_the_inverse_square(case: Any) -> None:
 def test_steps_lead_to_the_boundary_and_not_beyond(case: Any, seed: int) -> None:
     x = case[0]
     change = np.random.default_rng(seed).normal(size=x.shape) * np.abs(x).max(axis=0)
-    found = reach(x, change)
+    found = cone_reach(x, change)
     for scale, stays in ((0.999, True), (1.001, False)):
         there = smallest(x + change * np.where(found > 0, scale / np.where(found > 0, found, 1.0), 1e6))
         assert ((there > 0) == stays)[found > 1e-6].all()

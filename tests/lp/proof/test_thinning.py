@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.lp import ColumnProgram, ColumnSolution, Ending, Limit, column_bound, solve_columns
 from sfumato.lp.first_order import solve_first_order
-from sfumato.lp.proof.thinning import Kept, listed, thinned
+from sfumato.lp.proof.thinning import Kept, listed_multipliers, thinned
 
 
 def dense(kept: Kept, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -109,4 +109,4 @@ def test_many_columns_on_threads_are_the_same_columns() -> None:
 def test_nothing_is_left_of_nothing() -> None:
     empty = ColumnProgram([[1.0, 2.0], [3.0, 0.0]], [], [], [])
     assert len(thinned(empty, as_solution(empty, np.zeros((0, 2))), 0.0)) == 0
-    assert len(listed(np.zeros((3, 2)))) == 0
+    assert len(listed_multipliers(np.zeros((3, 2)))) == 0

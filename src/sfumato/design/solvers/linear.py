@@ -14,7 +14,7 @@ from sfumato.design.answer import Answer, EventMultipliers, Multipliers, Progres
 from sfumato.design.problem import Problem
 from sfumato.errors import Infeasible, NotSupported, SolverError, shown
 from sfumato.lp import Limit, LinearProgram, Status, solve
-from sfumato.lp.highs import check_size
+from sfumato.lp.highs import check_program
 from sfumato.numbers import Array, floats, fractions, object_array
 from sfumato.watch import Watch, watch_of
 
@@ -61,7 +61,7 @@ def _check_size(problem: Problem) -> None:
     groups = sum(len(limit.level) for limit in problem.limits)
     rows = n + pairs * m + groups + events * (m + 1)
     entries = n * m * (1 + len(problem.limits)) + 2 * pairs * m + groups + 4 * events * m
-    check_size(rows, n * m + 1 + events * m, entries, f"the design of {n} secrets and {m} actions as one program")
+    check_program(rows, n * m + 1 + events * m, entries, f"the design of {n} secrets and {m} actions as one program")
 
 
 def _pairs(problem: Problem, *, exact: bool) -> _Entries:

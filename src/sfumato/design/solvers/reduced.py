@@ -12,7 +12,7 @@ from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.symmetry import SYMMETRIES
 from sfumato.lp.cone.program import ColumnProgram, ColumnProgress, ColumnSolution, Ending
-from sfumato.lp.proof.thinning import Kept, listed, thinned
+from sfumato.lp.proof.thinning import Kept, listed_multipliers, thinned
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 # So many tolerances the bound may fall when multipliers are left out: callers ask for 0.3 of theirs.
@@ -67,7 +67,7 @@ def answer_of(
     program: ColumnProgram, solution: ColumnSolution, kept: Kept | NDArray[np.float64], method: str
 ) -> Answer:
     """A solution of a program, with those of its multipliers that are kept."""
-    few = kept if isinstance(kept, Kept) else listed(kept)
+    few = kept if isinstance(kept, Kept) else listed_multipliers(kept)
     values = few.values * np.exp(-program.logs)[few.pair]
     multipliers = Multipliers(program.first[few.pair], program.second[few.pair], few.column, values)
     finished = solution.ended in (Ending.REACHED, Ending.STALLED)

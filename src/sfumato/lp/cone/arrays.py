@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.errors import Infeasible, NotConverged
 from sfumato.lp.cone.arrays_backend import arrays_on
 from sfumato.lp.cone.arrays_iterate import ArraysIterate
-from sfumato.lp.cone.arrays_links import scaled
+from sfumato.lp.cone.arrays_links import scaled_links
 from sfumato.lp.cone.program import (
     SMALLEST_SCALE,
     ColumnProgram,
@@ -88,7 +88,7 @@ def solve_batched(
     """
     program = checked_program(program, tolerance, time_limit)
     run = Run(watch_of(time_limit), _MOST_ITERATIONS, _PATIENCE, progress)
-    arrays, links = arrays_on(device), scaled(program)
+    arrays, links = arrays_on(device), scaled_links(program)
     if not links.cost.any() and not program.limits:
         return constant_columns(program, run.seconds)
     search = _Search(program, ArraysIterate(program, links, arrays, run.watch), run)

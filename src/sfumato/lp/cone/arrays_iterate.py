@@ -19,10 +19,10 @@ import numpy as np
 
 from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.arrays_band import cone_for
-from sfumato.lp.cone.arrays_links import Links, Part, normalised, parts_of
+from sfumato.lp.cone.arrays_links import Links, Part, device_parts, normalised_prices
 from sfumato.lp.cone.arrays_pairs import Cone
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
-from sfumato.lp.cone.products import aimed, moved_targets, predicted, reach, stepped
+from sfumato.lp.cone.products import aimed, dual_stepped, moved_targets, predicted, reach
 from sfumato.lp.cone.program import SMALLER_PROBLEMS, ColumnProgram, least_of_classes
 from sfumato.lp.cone.weights import pair_weights, row_weights
 from sfumato.memory import check_room
@@ -57,7 +57,7 @@ class ArraysIterate:
         self.watch, self.pairs = watch or Watch(), len(program.first)
         self.arrays, self.links, self.xp = arrays, links, arrays.module
         self.m = program.shape[1]
-        self.parts: list[Part] = parts_of(program, links, arrays)
+        self.parts: list[Part] = device_parts(program, links, arrays)
         self.cost = arrays.given(links.cost)
         self.target = arrays.given(links.target)
         self.relative = arrays.given(links.relative)
@@ -184,7 +184,7 @@ class ArraysIterate:
         """Prices of limits of the present iterate in the scale of the program, with sum 1 over relative ones."""
         links = self.links
         units = np.where(links.relative > 0, 1.0, links.scale / links.units)
-        return normalised(self.arrays.numpy(self.u) * units, links.relative)
+        return normalised_prices(self.arrays.numpy(self.u) * units, links.relative)
 
     def bound_of(self, adjoint: Any, prices: Floats) -> float:
         """The lower bound that multipliers with this Gᵀz and prices of limits give, in the program's units."""
@@ -309,7 +309,7 @@ class ArraysIterate:
     def _set_residual(self, low: int, high: int, adjoint: Any, tr: Any) -> None:
         """What is left of Bπ − C + Gᵀ(z + dz) + λ + dλ when the products have their targets."""
         part = slice(low, high)
-        self.q[part] = stepped(self.r[part], self.dr[part], self.lam[part], tr[part]) + adjoint
+        self.q[part] = dual_stepped(self.r[part], self.dr[part], self.lam[part], tr[part]) + adjoint
         self.q[part] += self._spread(self.pi, low, high) - self.cost[part]
 
     def steps(self) -> Steps:
@@ -387,7 +387,7 @@ class ArraysIterate:
 
     def advance(self, primal: float, dual: float) -> None:
         """Take the step; multipliers that rounding has made worse than the prices say are left where they are."""
-        lam = (1.0 - dual) * self.lam + dual * stepped(self.r, self.dr, self.lam, self.tr)
+        lam = (1.0 - dual) * self.lam + dual * dual_stepped(self.r, self.dr, self.lam, self.tr)
         pi = self.pi + dual * self.dpi
         r, primal = self._inside(primal)
         bound = self._bound_after(pi, dual)

@@ -65,7 +65,7 @@ class Links:
     rows: int
 
 
-def scaled(program: ColumnProgram) -> Links:
+def scaled_links(program: ColumnProgram) -> Links:
     """The links of a program, with stated units."""
     classes, m = program.row_classes, program.shape[1]
     floor = least_of_classes(program.cost.min(axis=1), classes)
@@ -93,7 +93,7 @@ def scaled(program: ColumnProgram) -> Links:
     )
 
 
-def parts_of(program: ColumnProgram, links: Links, arrays: Arrays) -> list[Part]:
+def device_parts(program: ColumnProgram, links: Links, arrays: Arrays) -> list[Part]:
     """The columns of B on the device, classes first, then the limits one after the other."""
     parts = [_part(program.row_classes, links.rows, None, arrays)]
     at = 0
@@ -112,12 +112,12 @@ def _part(labels: Integers, count: int, table: Floats | None, arrays: Arrays) ->
     return Part(count, arrays.integers(padded), indicator, None if table is None else arrays.given(table))
 
 
-def normalised(prices: Floats, relative: Floats) -> Floats:
+def normalised_prices(prices: Floats, relative: Floats) -> Floats:
     """Prices of limits ≥ 0, those of relative ones multiples of 2⁻⁵³ with sum 1: exactly, and in any order.
 
     Examples
     --------
-    >>> float(normalised(np.array([0.1, 0.1, 0.1, 7.0]), np.array([1.0, 1.0, 1.0, 0.0]))[:3].sum())
+    >>> float(normalised_prices(np.array([0.1, 0.1, 0.1, 7.0]), np.array([1.0, 1.0, 1.0, 0.0]))[:3].sum())
     1.0
     """
     result = np.maximum(prices, 0.0)

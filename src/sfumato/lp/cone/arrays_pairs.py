@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.arrays_links import Part
 from sfumato.lp.cone.arrays_roots import inverse_roots
-from sfumato.lp.cone.products import aimed, moved_targets, predicted, reach, stepped
+from sfumato.lp.cone.products import aimed, dual_stepped, moved_targets, predicted, reach
 from sfumato.lp.cone.program import ColumnProgram
 from sfumato.numbers import Floats, Integers
 
@@ -97,7 +97,7 @@ class Cone(ABC):
         """Set targets, and return Gᵀ of the duals after the step they ask for."""
         slack, change = self.slacks(r), self.slacks(dr)
         target[:] = aimed(slack, change, z, self.weighted(columns), centre, least, most)
-        return self.adjoint(stepped(slack, change, z, target))
+        return self.adjoint(dual_stepped(slack, change, z, target))
 
     def reach(
         self, r: Any, primal: Any, dual: Any, more: Any, z: Any, target: Any, new: Any, shares: tuple[float, ...]
@@ -114,11 +114,11 @@ class Cone(ABC):
         slack, forward, change = self.slacks(r), self.slacks(primal), self.slacks(dual)
         weight = self.weighted(columns)
         new[:] = moved_targets(slack, forward, change, z, target, weight, ahead, beside, least, most)
-        return self.adjoint(stepped(slack, change, z, new))
+        return self.adjoint(dual_stepped(slack, change, z, new))
 
     def advance(self, r: Any, dr: Any, z: Any, target: Any, dual: float, trial: bool = False) -> Any:
         """Take the step of the multipliers, unless it is a trial, and return Gᵀ of the new ones."""
-        new = (1.0 - dual) * z + dual * stepped(self.slacks(r), self.slacks(dr), z, target)
+        new = (1.0 - dual) * z + dual * dual_stepped(self.slacks(r), self.slacks(dr), z, target)
         if not trial:
             z[:] = new
         return self.adjoint(new)

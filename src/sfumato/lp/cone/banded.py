@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.lp.cone.registers import LANES, larger, load, registers, root, spread, store
+from sfumato.lp.cone.registers import LANES, larger, load, registers, root, spread, store_lanes
 from sfumato.numbers import Floats, Integers
 
 # A pivot below this part of its diagonal entry is nothing but rounding error.
@@ -78,9 +78,9 @@ def _factor(bands, width, mask, inverse, link):  # type: ignore[no-untyped-def]
                 entry = load(band, row + j)
                 rest = entry - (even + odd)
                 if j < i:
-                    store(band, row + j, rest * load(band, other + j))
+                    store_lanes(band, row + j, rest * load(band, other + j))
                 else:
-                    store(band, row + j, one / root(larger(rest, entry * small)))
+                    store_lanes(band, row + j, one / root(larger(rest, entry * small)))
         if n % 2:
             _add_row(band, width, n - 1, above, inverse)
         for i in range(n - 1 - n % 2, 0, -2):
@@ -103,7 +103,7 @@ def _read_factors(band, width, i, below, factors):  # type: ignore[no-untyped-de
     high = width + 1
     reciprocal = load(band, i * high + width)
     for k in range(below):
-        store(factors, k, spread(0.0) - reciprocal * load(band, (i + 1 + k) * high + width - 1 - k))
+        store_lanes(factors, k, spread(0.0) - reciprocal * load(band, (i + 1 + k) * high + width - 1 - k))
 
 
 @njit(cache=True, nogil=True)
@@ -116,7 +116,7 @@ def _add_row(band, width, i, above, inverse):  # type: ignore[no-untyped-def]
         entry = zero
         for k in range(below):
             entry = entry + load(above, k) * load(inverse, (i + 1 + k) * long + j)
-        store(inverse, i * long + j, entry)
+        store_lanes(inverse, i * long + j, entry)
     _mirror(band, width, i, below, above, inverse)
 
 
@@ -151,20 +151,20 @@ def _add_two_rows(band, width, i, above, beside, inverse):  # type: ignore[no-un
             other = load(beside, 0)
             e, f, g, h = e + other * a, f + other * b, g + other * c, h + other * d
         at = i * long + j
-        store(inverse, at, a)
-        store(inverse, at + 1, b)
-        store(inverse, at + 2, c)
-        store(inverse, at + 3, d)
+        store_lanes(inverse, at, a)
+        store_lanes(inverse, at + 1, b)
+        store_lanes(inverse, at + 2, c)
+        store_lanes(inverse, at + 3, d)
         at -= long
-        store(inverse, at, e)
-        store(inverse, at + 1, f)
-        store(inverse, at + 2, g)
-        store(inverse, at + 3, h)
+        store_lanes(inverse, at, e)
+        store_lanes(inverse, at + 1, f)
+        store_lanes(inverse, at + 2, g)
+        store_lanes(inverse, at + 3, h)
     _mirror(band, width, i, below, above, inverse)
     entry = zero
     for k in range(more):
         entry = entry + load(beside, k) * load(inverse, (i + k) * long + i)
-    store(inverse, (i - 1) * long + i, entry)
+    store_lanes(inverse, (i - 1) * long + i, entry)
     _mirror(band, width, i - 1, more, beside, inverse)
 
 
@@ -177,8 +177,8 @@ def _mirror(band, width, i, below, factors, inverse):  # type: ignore[no-untyped
     for k in range(below):
         entry = load(inverse, i * long + i + 1 + k)
         corner = corner + load(factors, k) * entry
-        store(inverse, (i + 1 + k) * long + i, entry)
-    store(inverse, i * long + i, corner)
+        store_lanes(inverse, (i + 1 + k) * long + i, entry)
+    store_lanes(inverse, i * long + i, corner)
 
 
 @njit(cache=True, nogil=True)
@@ -191,10 +191,10 @@ def _solve(bands, width, vectors):  # type: ignore[no-untyped-def]
             rest = load(vector, i)
             for k in range(max(0, i - width), i):
                 rest = rest - load(band, row + k) * load(vector, k)
-            store(vector, i, rest * load(band, row + i))
+            store_lanes(vector, i, rest * load(band, row + i))
         for i in range(n - 1, -1, -1):
             row = i * high + width - i
             rest = load(vector, i) * load(band, row + i)
-            store(vector, i, rest)
+            store_lanes(vector, i, rest)
             for k in range(max(0, i - width), i):
-                store(vector, k, load(vector, k) - load(band, row + k) * rest)
+                store_lanes(vector, k, load(vector, k) - load(band, row + k) * rest)

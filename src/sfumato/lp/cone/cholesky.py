@@ -84,7 +84,7 @@ def backward(root, vector):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def solved(root, vector):  # type: ignore[no-untyped-def]
+def factor_solved(root, vector):  # type: ignore[no-untyped-def]
     """(L Lᵀ)⁻¹ times a vector."""
     result = vector.copy()
     forward(root, result)

@@ -231,7 +231,7 @@ class BlockIterate:
 
     def _link_solution(self, lack: Floats) -> Floats:
         """The prices that make up for what sums lack."""
-        return np.asarray(cholesky.solved(self.link, lack))
+        return np.asarray(cholesky.factor_solved(self.link, lack))
 
     def predict(self) -> bool:
         """The direction to products of zero."""

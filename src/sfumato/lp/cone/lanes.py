@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.errors import NotSupported
-from sfumato.lp.cone.lanes_iterate import LanesIterate, shifted
+from sfumato.lp.cone.lanes_iterate import LanesIterate, shifted_costs
 from sfumato.lp.cone.program import (
     ColumnProgram,
     ColumnSolution,
@@ -77,7 +77,7 @@ def solve_columns(
     run = Run(watch_of(time_limit), _MOST_ITERATIONS, progress=progress)
     if program.limits:
         raise NotSupported("limits on weighted sums", ["programs without limits"])
-    if shifted(program)[1] == 0 or (program.shape[1] == 1 and program.classes is None):
+    if shifted_costs(program)[1] == 0 or (program.shape[1] == 1 and program.classes is None):
         return constant_columns(program, run.seconds)
     try:
         method = LanesIterate(program, start, run.watch)

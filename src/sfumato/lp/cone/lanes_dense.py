@@ -30,7 +30,7 @@ from sfumato.lp.cone.registers import (
     second_half,
     spread_doubles,
     spread_like,
-    store,
+    store_lanes,
     widened,
 )
 from sfumato.numbers import Floats, Integers
@@ -173,17 +173,17 @@ def _add_dots(sums, rows, i, others, j, start, stop, n):  # type: ignore[no-unty
     """Add the scalar products of :func:`_dots` to the entries (i … i + 3, j … j + 1) of ``sums``."""
     a0, a1, b0, b1, c0, c1, d0, d1 = _dots(rows, i, others, j, start, stop, n)
     at = i * n + j
-    store(sums, at, load(sums, at) + a0)
-    store(sums, at + 1, load(sums, at + 1) + a1)
+    store_lanes(sums, at, load(sums, at) + a0)
+    store_lanes(sums, at + 1, load(sums, at + 1) + a1)
     at += n
-    store(sums, at, load(sums, at) + b0)
-    store(sums, at + 1, load(sums, at + 1) + b1)
+    store_lanes(sums, at, load(sums, at) + b0)
+    store_lanes(sums, at + 1, load(sums, at + 1) + b1)
     at += n
-    store(sums, at, load(sums, at) + c0)
-    store(sums, at + 1, load(sums, at + 1) + c1)
+    store_lanes(sums, at, load(sums, at) + c0)
+    store_lanes(sums, at + 1, load(sums, at + 1) + c1)
     at += n
-    store(sums, at, load(sums, at) + d0)
-    store(sums, at + 1, load(sums, at + 1) + d1)
+    store_lanes(sums, at, load(sums, at) + d0)
+    store_lanes(sums, at + 1, load(sums, at + 1) + d1)
 
 
 @njit(cache=True, nogil=True)
@@ -196,12 +196,12 @@ def _pivot(w, j, size, excess, least):  # type: ignore[no-untyped-def]
     for i in range(j + 1, size):
         pivot = pivot + load(w, i * size + j)
     scale = spread_like(w, 1.0) / root(larger(pivot, load(least, j)))
-    store(w, j * size + j, scale)
+    store_lanes(w, j * size + j, scale)
     share = load(excess, j) * scale
     for i in range(j + 1, size):
         entry = load(w, i * size + j) * scale
-        store(w, i * size + j, entry)
-        store(excess, i, load(excess, i) + entry * share)
+        store_lanes(w, i * size + j, entry)
+        store_lanes(excess, i, load(excess, i) + entry * share)
 
 
 @njit(cache=True, nogil=True)
@@ -216,7 +216,7 @@ def _eliminate(w, size, excess, least):  # type: ignore[no-untyped-def]
             corner = load(w, (j + 1) * size + j)
             for i in range(j + 2, size):
                 at = i * size + j
-                store(w, at + 1, load(w, at + 1) + load(w, at) * corner)
+                store_lanes(w, at + 1, load(w, at + 1) + load(w, at) * corner)
             _pivot(w, j + 1, size, excess, least)
         for j in range(stop, size, 2):
             for i in range(j // 4 * 4, size, 4):
@@ -228,8 +228,8 @@ def _finish(v, i, j, n, left, right, first, below, second):  # type: ignore[no-u
     """Columns j and j + 1 of row i, given the scalar products with the columns before."""
     at = i * n + j
     left = (load(v, at) + left) * first
-    store(v, at, left)
-    store(v, at + 1, (load(v, at + 1) + right + left * below) * second)
+    store_lanes(v, at, left)
+    store_lanes(v, at + 1, (load(v, at + 1) + right + left * below) * second)
 
 
 @njit(cache=True, nogil=True)
@@ -267,20 +267,20 @@ def _assemble(b, c, first, second, decay, r, z, adjoint, w, excess, least):  # t
     one, zero = spread_like(w, 1.0), spread_like(w, 0.0)
     for i in range(size):
         for j in range(i // 4 * 4 + 4):
-            store(w, i * size + j, zero)
-        store(excess, i, one)
-        store(least, i, one)
+            store_lanes(w, i * size + j, zero)
+        store_lanes(excess, i, one)
+        store_lanes(least, i, one)
     for i in range(n):
         left, right, k = b * n + i, c * n + i, pairs - n + i  # with itself
         entry, dual = beside(w, r, left, right), beside(w, z, b * pairs + k, c * pairs + k)
-        store(excess, i, narrowed(entry * (dual + beside(w, adjoint, left, right))))
-        store(least, i, narrowed(entry * dual))
+        store_lanes(excess, i, narrowed(entry * (dual + beside(w, adjoint, left, right))))
+        store_lanes(least, i, narrowed(entry * dual))
     for k in range(pairs - n):
         x, e, d = first[k], second[k], spread_doubles(w, decay[k])
         here, there = beside(w, r, b * n + x, c * n + x), beside(w, r, b * n + e, c * n + e)
         dual = beside(w, z, b * pairs + k, c * pairs + k)
         at = max(x, e) * size + min(x, e)
-        store(w, at, load(w, at) + narrowed(dual / (there - d * here) * there * (d * here)))
+        store_lanes(w, at, load(w, at) + narrowed(dual / (there - d * here) * there * (d * here)))
 
 
 @njit(cache=True, nogil=True)
@@ -290,11 +290,11 @@ def _keep(roots, at, n, w, v, grouped):  # type: ignore[no-untyped-def]
     for i in range(n):
         if grouped:
             for k in range(i + 1):
-                store(roots, at + k, load(w, i * size + k))
+                store_lanes(roots, at + k, load(w, i * size + k))
             at += i + 1
         else:
             for k in range(i, n):
-                store(roots, at + k - i, load(v, i * size + k))
+                store_lanes(roots, at + k - i, load(v, i * size + k))
             at += n - i
 
 
@@ -330,12 +330,12 @@ def _factor(  # type: ignore[no-untyped-def]
         _eliminate(w, size, excess, least)
         for i in range(rows):
             for k in range(lead[i // 4 * 4] // 4 * 4, size):
-                store(v, i * size + k, zero)
+                store_lanes(v, i * size + k, zero)
         kept = beside(w, np.concatenate((mask[b : b + 1], nothing if alone else mask[c : c + 1])), 0, 1)
         for i in range(count):
             for k in range(starts[i], starts[i + 1]):
                 x = members[k]
-                store(v, i * size + x, narrowed(beside(w, r, b * n + x, c * n + x) * kept))
+                store_lanes(v, i * size + x, narrowed(beside(w, r, b * n + x, c * n + x) * kept))
         _substitute(w, v, lead)
         _keep(roots, b // together * (n * (n + 1) // 2), n, w, v, grouped)
         _add_products(sums, v, lead, size)
@@ -345,12 +345,12 @@ def _factor(  # type: ignore[no-untyped-def]
 def _put(b, c, i, n, value, out, sums):  # type: ignore[no-untyped-def]
     """Entry i of the solutions for two blocks, or for one."""
     one = first_half(value)
-    store(out, b * n + i, one)
-    store(sums, i, load(sums, i) + one)
+    store_lanes(out, b * n + i, one)
+    store_lanes(sums, i, load(sums, i) + one)
     if c > b:
         other = second_half(value)
-        store(out, c * n + i, other)
-        store(sums, i, load(sums, i) + other)
+        store_lanes(out, c * n + i, other)
+        store_lanes(sums, i, load(sums, i) + other)
 
 
 @njit(cache=True, nogil=True)
@@ -361,12 +361,12 @@ def _apply(low, high, roots, q, shift, out, sums, work):  # type: ignore[no-unty
     for b in range(low, high, together):
         c = min(b + together, high) - 1
         for k in range(n):
-            store(work, k, zero)
+            store_lanes(work, k, zero)
         at = b // together * half
         for i in range(n):
             force = beside(roots, q, b * n + i, c * n + i) + spread_doubles(roots, shift[i])
             for k in range(i, n):
-                store(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k - i)) * force)
+                store_lanes(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k - i)) * force)
             at += n - i
         at = b // together * half
         for i in range(n):
@@ -397,12 +397,12 @@ def _solve(low, high, roots, r, mask, q, shift, out, sums, work):  # type: ignor
                 odd = odd + widened(load(roots, at + k + 1)) * load_doubles(roots, work, k + 1)
             if i % 2:
                 even = even + widened(load(roots, at + i - 1)) * load_doubles(roots, work, i - 1)
-            store(work, i, (even + odd) * widened(load(roots, at + i)))
+            store_lanes(work, i, (even + odd) * widened(load(roots, at + i)))
             at += i + 1
         for i in range(n - 1, -1, -1):
             at -= i + 1
             entry = load_doubles(roots, work, i) * widened(load(roots, at + i))
             for k in range(i):
-                store(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k)) * entry)
+                store_lanes(work, k, load_doubles(roots, work, k) + widened(load(roots, at + k)) * entry)
             entry = entry * beside(roots, r, b * n + i, c * n + i) * beside(roots, mask, b, c)
             _put(b, c, i, n, entry, out, sums)

@@ -61,7 +61,7 @@ class LanesIterate:
         self.n, self.m, self.watch = n, m, watch or Watch()
         # A corrector costs passes over pairs, a factorisation n times as much; a third one saves hardly an iteration.
         self.tuning = Tuning(correctors=min(1 + n // 100, 2))
-        cost, self.scale, base = shifted(program)
+        cost, self.scale, base = shifted_costs(program)
         self.base, self.smallest_value = float(base.sum()), smallest_value(program.cost)
         shape = sparse_elimination(n, program.first, program.second, len(program.sizes))
         self.rows = np.arange(n) if shape is None else shape.order
@@ -337,7 +337,7 @@ class LanesIterate:
         lacking = self._lacking()
         if applied:
             lacking = lacking - self._over_classes(self._row_sums(self.dr))
-        self.dp = self.dp + cholesky.solved(self.link, lacking)
+        self.dp = self.dp + cholesky.factor_solved(self.link, lacking)
 
     def _lacking(self) -> Floats:
         """What rows lack with the sums that have just been made."""
@@ -432,7 +432,7 @@ def sparse_elimination(n: int, first: Integers, second: Integers, classes: int) 
     return shape if _SLOWER * sparse_work(shape, classes) < dense_work(n, classes) else None
 
 
-def shifted(program: ColumnProgram) -> tuple[Floats, float, Floats]:
+def shifted_costs(program: ColumnProgram) -> tuple[Floats, float, Floats]:
     """Costs from 0 on in each class and scaled to a total spread of 1; the scale, and what was subtracted in each row.
 
     The scale is 0 when every class has one cost only.

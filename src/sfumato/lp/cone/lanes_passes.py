@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from sfumato.lp.cone.registers import larger, load, smaller, spread, store
+from sfumato.lp.cone.registers import larger, load, smaller, spread, store_lanes
 
 
 @njit(cache=True, nogil=True)
@@ -35,9 +35,9 @@ def extend(low, high, out, dr, rest, sums):  # type: ignore[no-untyped-def]
             old, more = load(dr, at), load(out, at)
             new = old + more
             part = new - old
-            store(rest, at, load(rest, at) + ((old - (new - part)) + (more - part)))
-            store(dr, at, new)
-            store(sums, x, load(sums, x) + new)
+            store_lanes(rest, at, load(rest, at) + ((old - (new - part)) + (more - part)))
+            store_lanes(dr, at, new)
+            store_lanes(sums, x, load(sums, x) + new)
 
 
 @njit(cache=True, nogil=True)
@@ -61,18 +61,18 @@ def measure_predictor(low, high, first, second, decay, r, dr, z, mask, stats):  
             s2 = s2 + product * ratio * ratio
         keep = load(mask, b)
         t0, t1, t2 = t0 + keep * s0, t1 + keep * s1, t2 + keep * s2
-    store(stats, 0, down)
-    store(stats, 1, up)
-    store(stats, 2, t0)
-    store(stats, 3, t1)
-    store(stats, 4, t2)
+    store_lanes(stats, 0, down)
+    store_lanes(stats, 1, up)
+    store_lanes(stats, 2, t0)
+    store_lanes(stats, 3, t1)
+    store_lanes(stats, 4, t2)
 
 
 @njit(cache=True, nogil=True)
 def _begin_residual(b, n, cost, price, q):  # type: ignore[no-untyped-def]
     """What prices leave of the costs of block b."""
     for x in range(n):
-        store(q, b * n + x, spread(price[x]) - load(cost, b * n + x))
+        store_lanes(q, b * n + x, spread(price[x]) - load(cost, b * n + x))
 
 
 @njit(cache=True, nogil=True)
@@ -95,10 +95,10 @@ def aim(  # type: ignore[no-untyped-def]
             ratio = (load(dr, e) - d * load(dr, x)) / slack
             term = slack * dual * ratio * (one + ratio)
             target = w * centre + larger(smaller(term, w * highest), w * lowest)
-            store(t, b * pairs + k, target)
+            store_lanes(t, b * pairs + k, target)
             force = target / slack - dual * ratio
-            store(q, e, load(q, e) + force)
-            store(q, x, load(q, x) - d * force)
+            store_lanes(q, e, load(q, e) + force)
+            store_lanes(q, x, load(q, x) - d * force)
 
 
 @njit(cache=True, nogil=True)
@@ -116,8 +116,8 @@ def measure(low, high, first, second, decay, r, dr, rest, z, t, stats):  # type:
             ratio = change * dual * inverse
             down = larger(down, zero - ratio)
             up = larger(up, one + ratio - load(t, b * pairs + k) * inverse)
-    store(stats, 0, down)
-    store(stats, 1, up)
+    store_lanes(stats, 0, down)
+    store_lanes(stats, 1, up)
 
 
 @njit(cache=True, nogil=True)
@@ -144,10 +144,10 @@ def recentre(  # type: ignore[no-untyped-def]
             step = (target - dual * change) * inverse - dual
             product = (slack + ahead * change) * (dual + beside * step)
             moved = larger(larger(smaller(product, w * highest), w * lowest) - product, zero - w * highest)
-            store(t_new, b * pairs + k, target + moved)
+            store_lanes(t_new, b * pairs + k, target + moved)
             force = moved * inverse + step + dual
-            store(q, e, load(q, e) + force)
-            store(q, x, load(q, x) - d * force)
+            store_lanes(q, e, load(q, e) + force)
+            store_lanes(q, x, load(q, x) - d * force)
 
 
 @njit(cache=True, nogil=True)
@@ -159,15 +159,15 @@ def advance(  # type: ignore[no-untyped-def]
     ahead, beside, zero = spread(primal_step), spread(dual_step), spread(0.0)
     for b in range(low, high):
         for x in range(n):
-            store(adjoint, b * n + x, zero)
+            store_lanes(adjoint, b * n + x, zero)
         for k in range(pairs):
             x, e, d = b * n + first[k], b * n + second[k], spread(decay[k])
             slack, dual = load(r, e) - d * load(r, x), load(z, b * pairs + k)
             change = (load(dr, e) - d * load(dr, x)) + (load(rest, e) - d * load(rest, x))
             dual = dual + beside * ((load(t, b * pairs + k) - dual * change) / slack - dual)
-            store(z_new, b * pairs + k, dual)
+            store_lanes(z_new, b * pairs + k, dual)
             if k < pairs - n:
-                store(adjoint, e, load(adjoint, e) + dual)
-                store(adjoint, x, load(adjoint, x) - d * dual)
+                store_lanes(adjoint, e, load(adjoint, e) + dual)
+                store_lanes(adjoint, x, load(adjoint, x) - d * dual)
         for x in range(b * n, b * n + n):
-            store(r, x, load(r, x) + ahead * (load(dr, x) + load(rest, x)))
+            store_lanes(r, x, load(r, x) + ahead * (load(dr, x) + load(rest, x)))

@@ -27,7 +27,7 @@ from sfumato.lp.cone.registers import (
     registers,
     spread,
     spread_wide,
-    store,
+    store_lanes,
 )
 from sfumato.numbers import Floats, Integers
 
@@ -194,30 +194,32 @@ def _factor(  # type: ignore[no-untyped-def]
     for b in range(low, high):
         base = b * entries
         for k in range(entries):
-            store(factors, base + k, zero)
+            store_lanes(factors, base + k, zero)
         for i in range(n):
             at, dual = b * n + i, load(z, (b + 1) * pairs - n + i)
-            store(excess, i, load(r, at) * (dual + load(adjoint, at)))
+            store_lanes(excess, i, load(r, at) * (dual + load(adjoint, at)))
         for k in range(pairs - n):
             d, at = spread(decay[k]), base + places[k]
             here, there = load(r, b * n + first[k]), load(r, b * n + second[k])
-            store(factors, at, load(factors, at) + load(z, b * pairs + k) / (there - d * here) * there * (d * here))
+            store_lanes(
+                factors, at, load(factors, at) + load(z, b * pairs + k) / (there - d * here) * there * (d * here)
+            )
         target = 0
         for j in range(n):
             pivot = load(excess, j)
             for k in range(starts[j], starts[j + 1]):
                 pivot = pivot + load(factors, base + k)
             inverse = one / larger(pivot, load(r, b * n + j) * load(z, (b + 1) * pairs - n + j))
-            store(inverses, b * n + j, inverse)
+            store_lanes(inverses, b * n + j, inverse)
             share = load(excess, j) * inverse
             for k in range(starts[j], starts[j + 1]):
                 entry = load(factors, base + k)
-                store(excess, rows[k], load(excess, rows[k]) + entry * share)
+                store_lanes(excess, rows[k], load(excess, rows[k]) + entry * share)
                 entry = entry * inverse
-                store(factors, base + k, entry)
+                store_lanes(factors, base + k, entry)
                 for i in range(k + 1, starts[j + 1]):
                     at = base + targets[target]
-                    store(factors, at, load(factors, at) + entry * load(factors, base + i))
+                    store_lanes(factors, at, load(factors, at) + entry * load(factors, base + i))
                     target += 1
 
 
@@ -225,10 +227,10 @@ def _factor(  # type: ignore[no-untyped-def]
 def _add(table, row, factor, a, b, c, d):  # type: ignore[no-untyped-def]
     """Add multiples of four registers, one for each column, to a row of right-hand sides."""
     at = LANES * row
-    store(table, at, load_wide(table, at) + spread_wide(factor[0]) * a)
-    store(table, at + 1, load_wide(table, at + 1) + spread_wide(factor[1]) * b)
-    store(table, at + 2, load_wide(table, at + 2) + spread_wide(factor[2]) * c)
-    store(table, at + 3, load_wide(table, at + 3) + spread_wide(factor[3]) * d)
+    store_lanes(table, at, load_wide(table, at) + spread_wide(factor[0]) * a)
+    store_lanes(table, at + 1, load_wide(table, at + 1) + spread_wide(factor[1]) * b)
+    store_lanes(table, at + 2, load_wide(table, at + 2) + spread_wide(factor[2]) * c)
+    store_lanes(table, at + 3, load_wide(table, at + 3) + spread_wide(factor[3]) * d)
 
 
 @njit(cache=True, nogil=True)
@@ -241,10 +243,10 @@ def _gathered(j, a, b, c, d, starts, rows, factors, sides):  # type: ignore[no-u
         c = c + spread_wide(factors[k, 2]) * load_wide(sides, at + 2)
         d = d + spread_wide(factors[k, 3]) * load_wide(sides, at + 3)
     at = LANES * j
-    store(sides, at, a)
-    store(sides, at + 1, b)
-    store(sides, at + 2, c)
-    store(sides, at + 3, d)
+    store_lanes(sides, at, a)
+    store_lanes(sides, at + 1, b)
+    store_lanes(sides, at + 2, c)
+    store_lanes(sides, at + 3, d)
     return a, b, c, d
 
 
@@ -253,7 +255,7 @@ def _collect(sums, place, scale, a, b, c, d):  # type: ignore[no-untyped-def]
     """Add the sum over four columns of r times H⁻¹."""
     entry = spread_wide(scale[0]) * a + spread_wide(scale[1]) * b
     entry = entry + (spread_wide(scale[2]) * c + spread_wide(scale[3]) * d)
-    store(sums, place, load_wide(sums, place) + entry)
+    store_lanes(sums, place, load_wide(sums, place) + entry)
 
 
 @njit(cache=True, nogil=True)
@@ -269,10 +271,10 @@ def _there_and_back(  # type: ignore[no-untyped-def]
         a, b, c, d = load_wide(sides, at), load_wide(sides, at + 1), load_wide(sides, at + 2), load_wide(sides, at + 3)
         for k in range(starts[j], starts[j + 1]):
             _add(sides, rows[k], factors[k], a, b, c, d)
-        store(sides, at, a * spread_wide(inverses[j, 0]))
-        store(sides, at + 1, b * spread_wide(inverses[j, 1]))
-        store(sides, at + 2, c * spread_wide(inverses[j, 2]))
-        store(sides, at + 3, d * spread_wide(inverses[j, 3]))
+        store_lanes(sides, at, a * spread_wide(inverses[j, 0]))
+        store_lanes(sides, at + 1, b * spread_wide(inverses[j, 1]))
+        store_lanes(sides, at + 2, c * spread_wide(inverses[j, 2]))
+        store_lanes(sides, at + 3, d * spread_wide(inverses[j, 3]))
     for p in range(len(path) - 1, -1, -1):
         j = path[p]
         at = LANES * j
@@ -319,17 +321,17 @@ def _solve(  # type: ignore[no-untyped-def]
         base = b * entries
         for j in range(n):
             at = b * n + j
-            store(work, j, (load(q, at) + spread(shift[j])) * load(r, at))
+            store_lanes(work, j, (load(q, at) + spread(shift[j])) * load(r, at))
         for j in range(n):
             entry = load(work, j)
             for k in range(starts[j], starts[j + 1]):
-                store(work, rows[k], load(work, rows[k]) + load(factors, base + k) * entry)
-            store(work, j, entry * load(inverses, b * n + j))
+                store_lanes(work, rows[k], load(work, rows[k]) + load(factors, base + k) * entry)
+            store_lanes(work, j, entry * load(inverses, b * n + j))
         for j in range(n - 1, -1, -1):
             entry = load(work, j)
             for k in range(starts[j], starts[j + 1]):
                 entry = entry + load(factors, base + k) * load(work, rows[k])
-            store(work, j, entry)
+            store_lanes(work, j, entry)
             entry = entry * load(r, b * n + j) * load(mask, b)
-            store(out, b * n + j, entry)
-            store(sums, j, load(sums, j) + entry)
+            store_lanes(out, b * n + j, entry)
+            store_lanes(sums, j, load(sums, j) + entry)

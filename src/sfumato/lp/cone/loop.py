@@ -127,7 +127,7 @@ def step(iterate: Iterate, tuning: Tuning) -> float:
         return 0.0
     predicted = iterate.predicted()
     average = predicted.product / iterate.weight
-    target = centred(predicted, tuning.centring) * average
+    target = _centred(predicted, tuning.centring) * average
     if not iterate.aim(target, *(bound * average for bound in tuning.second_order)):
         return 0.0
     steps = iterate.steps()
@@ -144,7 +144,7 @@ def step(iterate: Iterate, tuning: Tuning) -> float:
     return min(primal, dual)
 
 
-def centred(predicted: Predicted, most: float) -> float:
+def _centred(predicted: Predicted, most: float) -> float:
     """The part of the average product to aim at, by Mehrotra's rule: the cube of what a predictor would leave."""
     left = predicted.after(*(min(1.0, length) for length in predicted.steps)) / predicted.product
     return min(most, max(left, 0.0) ** 3)

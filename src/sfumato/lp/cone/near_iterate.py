@@ -200,7 +200,7 @@ class NearIterate:
         """Factor every H_y, and the sum of their inverses."""
         self.column_weight, self.missing = self._column_weights(), 1.0 - self._sums()
         self.excess = self.price[self.layout.near] - self.own_cost
-        self._each(lambda low, high: passes.factor(
+        self._each(lambda low, high: passes.factor_columns(
             low, high, *self._pairs, self.r, self.z, self.v, self.g))  # fmt: skip
         link = sum_of_squares(self.layout, self.v, self.n).T  # by columns, as LAPACK has it
         every = np.arange(self.n)

@@ -118,7 +118,7 @@ def inverted(at, decay, entries, z, v, g):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def factor(low, high, starts, at, places, blocks, decay, r, z, v, g):  # type: ignore[no-untyped-def]
+def factor_columns(low, high, starts, at, places, blocks, decay, r, z, v, g):  # type: ignore[no-untyped-def]
     """V and g of the columns low … high."""
     for w in range(low, high):
         here = slice(places[w], places[w + 1])

@@ -28,7 +28,7 @@ def aimed(slack: Any, change: Any, dual: Any, weight: Any, centre: float, least:
     return weight * centre + term.clip(weight * least, weight * most)
 
 
-def stepped(slack: Any, change: Any, dual: Any, target: Any) -> Any:
+def dual_stepped(slack: Any, change: Any, dual: Any, target: Any) -> Any:
     """The dual and its step together."""
     return (target - dual * change) / slack
 
@@ -59,7 +59,7 @@ def moved_targets(
 
     The slack goes along ``primal_change``, the dual along the step that belongs to ``dual_change``.
     """
-    step = stepped(slack, dual_change, dual, target) - dual
+    step = dual_stepped(slack, dual_change, dual, target) - dual
     product = (slack + primal_step * primal_change) * (dual + dual_step * step)
     highest = weight * most
     return target + (product.clip(weight * least, highest) - product).clip(-highest)

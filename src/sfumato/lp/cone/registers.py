@@ -1,7 +1,7 @@
 """Four doubles at a time inside compiled code: one number for each of four columns.
 
 Work that is the same for many columns runs fastest when a processor register holds the same entry of
-several of them. Numba has no such value, so this file adds one: ``load`` and ``store`` move four
+several of them. Numba has no such value, so this file adds one: ``load`` and ``store_lanes`` move four
 neighbours between an array and a register, and the four rules of arithmetic, ``larger``, ``smaller``
 and ``root`` act on each lane alone. An array of shape (…, 4) is read as a list of registers. The
 functions with ``wide`` in their name are for eight doubles. An array of single precision and
@@ -247,7 +247,7 @@ load, load_wide = _load(_kind), _load(lambda array: _wide)
 
 
 @intrinsic
-def store(typing_context, array, position, value):  # type: ignore[no-untyped-def]
+def store_lanes(typing_context, array, position, value):  # type: ignore[no-untyped-def]
     """Write register number ``position`` of a C-contiguous array whose last axis has the lanes of the value."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]

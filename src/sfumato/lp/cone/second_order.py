@@ -45,13 +45,13 @@ def _determinant(x: Any) -> Any:
     return (x[0] - radius) * (x[0] + radius)
 
 
-def product(x: Any, y: Any) -> Any:
+def jordan_product(x: Any, y: Any) -> Any:
     """x ∘ y.
 
     Examples
     --------
     >>> import numpy as np
-    >>> product(np.array([2.0, 1.0]), np.array([3.0, -1.0])).tolist()
+    >>> jordan_product(np.array([2.0, 1.0]), np.array([3.0, -1.0])).tolist()
     [5.0, 1.0]
     """
     result = x[0] * y + y[0] * x
@@ -59,13 +59,13 @@ def product(x: Any, y: Any) -> Any:
     return result
 
 
-def quotient(x: Any, y: Any) -> Any:
+def jordan_quotient(x: Any, y: Any) -> Any:
     """The vector q with x ∘ q = y, for x inside the cone.
 
     Examples
     --------
     >>> import numpy as np
-    >>> quotient(np.array([2.0, 1.0]), np.array([5.0, 1.0])).tolist()
+    >>> jordan_quotient(np.array([2.0, 1.0]), np.array([5.0, 1.0])).tolist()
     [3.0, -1.0]
     """
     if len(x) == 1:
@@ -101,7 +101,7 @@ def clipped(x: Any, least: Any, most: Any) -> Any:
     return result
 
 
-def reach(x: Any, change: Any) -> Any:
+def cone_reach(x: Any, change: Any) -> Any:
     """1/α for the largest α with x + α change in the cone, x inside; not positive where every α will do.
 
     The eigenvalues of change, seen from x, are those of the vector a below; the smaller one decides.
@@ -109,7 +109,7 @@ def reach(x: Any, change: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> reach(np.array([2.0, 0.0]), np.array([0.0, 4.0])).tolist()
+    >>> cone_reach(np.array([2.0, 0.0]), np.array([0.0, 4.0])).tolist()
     2.0
     """
     if len(x) == 1:

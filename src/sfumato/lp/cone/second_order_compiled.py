@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sfumato.lp.cone.registers import LANES, larger, load, load_planes, root, smaller, spread, store, store_planes
+from sfumato.lp.cone.registers import LANES, larger, load, load_planes, root, smaller, spread, store_lanes, store_planes
 
 
 @njit(cache=True, nogil=True)
@@ -22,10 +22,10 @@ def scaled(s, z, size, axis, v, squares):  # type: ignore[no-untyped-def]
         if d == 1:
             ratio = load(z, i) / load(s, i)
             eta = one / root(ratio)
-            store(size, i, eta)
-            store(axis, i, one)
-            store(v, i, load(z, i) * eta)
-            store(squares, i, ratio)
+            store_lanes(size, i, eta)
+            store_lanes(axis, i, one)
+            store_lanes(v, i, load(z, i) * eta)
+            store_lanes(squares, i, ratio)
             continue
         s0, s1, s2, s3 = load_planes(s, i)
         z0, z1, z2, z3 = load_planes(z, i)
@@ -39,7 +39,7 @@ def scaled(s, z, size, axis, v, squares):  # type: ignore[no-untyped-def]
         half = one / root(two * (one + s0 * y0 + s1 * y1 + s2 * y2 + s3 * y3))
         w0, w1, w2, w3 = (s0 + y0) * half, (s1 - y1) * half, (s2 - y2) * half, (s3 - y3) * half
         eta = root(of_s * below)
-        store(size, i, eta)
+        store_lanes(size, i, eta)
         store_planes(axis, i, (w0, w1, w2, w3))
         along = w1 * z1 + w2 * z2 + w3 * z3
         part = z0 + along / (one + w0)
@@ -48,28 +48,28 @@ def scaled(s, z, size, axis, v, squares):  # type: ignore[no-untyped-def]
         )
         unit = of_z * down  # 1/η²
         twice = two * unit
-        store(squares, i, twice * w0 * w0 - unit)
-        store(squares, many + i, spread(0.0) - twice * w0 * w1)
+        store_lanes(squares, i, twice * w0 * w0 - unit)
+        store_lanes(squares, many + i, spread(0.0) - twice * w0 * w1)
         if d == 2:
-            store(squares, 2 * many + i, twice * w1 * w1 + unit)
+            store_lanes(squares, 2 * many + i, twice * w1 * w1 + unit)
         elif d == 3:
-            store(squares, 2 * many + i, spread(0.0) - twice * w0 * w2)
-            store(squares, 3 * many + i, twice * w1 * w1 + unit)
-            store(squares, 4 * many + i, twice * w1 * w2)
-            store(squares, 5 * many + i, twice * w2 * w2 + unit)
+            store_lanes(squares, 2 * many + i, spread(0.0) - twice * w0 * w2)
+            store_lanes(squares, 3 * many + i, twice * w1 * w1 + unit)
+            store_lanes(squares, 4 * many + i, twice * w1 * w2)
+            store_lanes(squares, 5 * many + i, twice * w2 * w2 + unit)
         else:
-            store(squares, 2 * many + i, spread(0.0) - twice * w0 * w2)
-            store(squares, 3 * many + i, spread(0.0) - twice * w0 * w3)
-            store(squares, 4 * many + i, twice * w1 * w1 + unit)
-            store(squares, 5 * many + i, twice * w1 * w2)
-            store(squares, 6 * many + i, twice * w1 * w3)
-            store(squares, 7 * many + i, twice * w2 * w2 + unit)
-            store(squares, 8 * many + i, twice * w2 * w3)
-            store(squares, 9 * many + i, twice * w3 * w3 + unit)
+            store_lanes(squares, 2 * many + i, spread(0.0) - twice * w0 * w2)
+            store_lanes(squares, 3 * many + i, spread(0.0) - twice * w0 * w3)
+            store_lanes(squares, 4 * many + i, twice * w1 * w1 + unit)
+            store_lanes(squares, 5 * many + i, twice * w1 * w2)
+            store_lanes(squares, 6 * many + i, twice * w1 * w3)
+            store_lanes(squares, 7 * many + i, twice * w2 * w2 + unit)
+            store_lanes(squares, 8 * many + i, twice * w2 * w3)
+            store_lanes(squares, 9 * many + i, twice * w3 * w3 + unit)
 
 
 @njit(cache=True, nogil=True)
-def divided(size, axis, x, y, out):  # type: ignore[no-untyped-def]
+def scaled_difference(size, axis, x, y, out):  # type: ignore[no-untyped-def]
     """W⁻¹ (x − y), or W⁻¹ x where there is no y."""
     d, one, whole = x.shape[0], spread(1.0), y.shape[1] == 0
     for i in range(x.shape[1]):
@@ -79,7 +79,7 @@ def divided(size, axis, x, y, out):  # type: ignore[no-untyped-def]
             x0, x1, x2, x3 = x0 - y0, x1 - y1, x2 - y2, x3 - y3
         below = one / load(size, i)
         if d == 1:
-            store(out, i, x0 * below)
+            store_lanes(out, i, x0 * below)
             continue
         w0, w1, w2, w3 = load_planes(axis, i)
         along = w1 * x1 + w2 * x2 + w3 * x3
@@ -116,7 +116,7 @@ def predicted(v, change, stats):  # type: ignore[no-untyped-def]
         t1 = t1 + cv
         t2 = t2 + c0 * c0 + c1 * c1 + c2 * c2 + c3 * c3 + cv
     for k, value in enumerate((down, up, t0, t1, t2)):
-        store(stats, k, value)
+        store_lanes(stats, k, value)
 
 
 @njit(cache=True, nogil=True)
@@ -153,8 +153,8 @@ def aimed(v, change, weights, target, least, most, t, goal):  # type: ignore[no-
         weight = load(weights, i)
         if d == 1:
             t0 = larger(smaller(c0 * e0, weight * high), weight * low) + weight * aim
-            store(t, i, t0)
-            store(goal, i, t0 / v0)
+            store_lanes(t, i, t0)
+            store_lanes(goal, i, t0 / v0)
             continue
         t0, t1, t2, t3 = _clipped(
             c0 * e0 + c1 * e1 + c2 * e2 + c3 * e3, c0 * e1 + e0 * c1, c0 * e2 + e0 * c2, c0 * e3 + e0 * c3,
@@ -185,8 +185,8 @@ def moved(v, ahead, change, goal, t, weights, primal, dual, least, most, new_t, 
         if d == 1:
             q0 = larger(larger(smaller(p0, most_here), weight * low) - p0, zero - most_here)
             t0 = load(t, i) + q0
-            store(new_t, i, t0)
-            store(new_goal, i, t0 / v0)
+            store_lanes(new_t, i, t0)
+            store_lanes(new_goal, i, t0 / v0)
             continue
         q0, q1, q2, q3 = _clipped(p0, p1, p2, p3, weight * low, most_here)
         q0, q1, q2, q3 = _clipped(q0 - p0, q1 - p1, q2 - p2, q3 - p3, zero - most_here, huge)
@@ -197,11 +197,11 @@ def moved(v, ahead, change, goal, t, weights, primal, dual, least, most, new_t, 
 
 
 @njit(cache=True, nogil=True)
-def reaches(v, ahead, change, goal, old_change, old_goal, shares, out):  # type: ignore[no-untyped-def]
+def cone_reaches(v, ahead, change, goal, old_change, old_goal, shares, out):  # type: ignore[no-untyped-def]
     """The largest 1/α of slacks and duals, for each share of what has changed since ``old_change`` and ``old_goal``."""
     d, zero, one = v.shape[0], spread(0.0), spread(1.0)
     for k in range(2 * len(shares)):
-        store(out, k, zero)
+        store_lanes(out, k, zero)
     for i in range(v.shape[1]):
         v0, v1, v2, v3 = load_planes(v, i)
         x0, x1, x2, x3 = load_planes(ahead, i)
@@ -216,8 +216,8 @@ def reaches(v, ahead, change, goal, old_change, old_goal, shares, out):  # type:
             below = zero - one / v0
             for k in range(len(shares)):
                 share = spread(shares[k])
-                store(out, 2 * k, larger(load(out, 2 * k), below * (x0 + share * c0)))
-                store(out, 2 * k + 1, larger(load(out, 2 * k + 1), below * (y0 + share * g0)))
+                store_lanes(out, 2 * k, larger(load(out, 2 * k), below * (x0 + share * c0)))
+                store_lanes(out, 2 * k + 1, larger(load(out, 2 * k + 1), below * (y0 + share * g0)))
             continue
         radius = root(v1 * v1 + v2 * v2 + v3 * v3)
         below = one / root((v0 - radius) * (v0 + radius))
@@ -234,7 +234,7 @@ def reaches(v, ahead, change, goal, old_change, old_goal, shares, out):  # type:
                 along = (first + e0) * part
                 e1, e2, e3 = e1 - along * u1, e2 - along * u2, e3 - along * u3
                 found = (root(e1 * e1 + e2 * e2 + e3 * e3) - first) * below
-                store(out, 2 * k + side, larger(load(out, 2 * k + side), found))
+                store_lanes(out, 2 * k + side, larger(load(out, 2 * k + side), found))
 
 
 @njit(cache=True, nogil=True)
@@ -242,7 +242,7 @@ def mixed(old, new, was, share, out):  # type: ignore[no-untyped-def]
     """old + share · (new − was)."""
     part = spread(share)
     for i in range(old.shape[0] * old.shape[1]):
-        store(out, i, load(old, i) + part * (load(new, i) - load(was, i)))
+        store_lanes(out, i, load(old, i) + part * (load(new, i) - load(was, i)))
 
 
 @njit(cache=True, nogil=True)
@@ -255,15 +255,15 @@ def least(x):  # type: ignore[no-untyped-def]
         value = t - root(a * a + b * b + c * c)
         poison = poison + (value - value)  # which is zero for numbers, and stays what it is otherwise
         lowest = smaller(lowest, value)
-    store(found, 0, lowest)
-    store(found, 1, poison)
+    store_lanes(found, 0, lowest)
+    store_lanes(found, 1, poison)
     return found[0].min() + found[1].sum()
 
 
 @njit(cache=True, nogil=True)
-def stepped(z, size, axis, goal, change, length, out):  # type: ignore[no-untyped-def]
+def cone_stepped(z, size, axis, goal, change, length, out):  # type: ignore[no-untyped-def]
     """(1 − length) z + length W⁻¹ (goal − d)."""
-    divided(size, axis, goal, change, out)
+    scaled_difference(size, axis, goal, change, out)
     far, rest = spread(length), spread(1.0 - length)
     for i in range(z.shape[0] * z.shape[1]):
-        store(out, i, rest * load(z, i) + far * load(out, i))
+        store_lanes(out, i, rest * load(z, i) + far * load(out, i))

@@ -13,7 +13,16 @@ import numpy as np
 
 from sfumato.lp.cone import second_order_compiled as compiled
 from sfumato.lp.cone.registers import LANES, PLANES, registers
-from sfumato.lp.cone.second_order import Scaling, clipped, inner, product, quotient, reach, scaling, smallest
+from sfumato.lp.cone.second_order import (
+    Scaling,
+    clipped,
+    cone_reach,
+    inner,
+    jordan_product,
+    jordan_quotient,
+    scaling,
+    smallest,
+)
 
 
 class Passes:
@@ -32,13 +41,13 @@ class Passes:
         """The largest 1/α of slacks and duals of a predictor, and the sums of ⟨v, v⟩, ⟨d, v⟩ and ⟨d, d + v⟩."""
         total = d + v
         sums = (float(inner(x, y).sum()) for x, y in ((v, v), (d, v), (d, total)))
-        return _largest(reach(v, d)), _largest(reach(v, -total)), *sums
+        return _largest(cone_reach(v, d)), _largest(cone_reach(v, -total)), *sums
 
     def aimed(self, v: Any, d: Any, weight: Any, target: float, least: float, most: float) -> tuple[Any, Any]:
         """Targets less the second-order term of the predictor within bounds, all times weights; and their goal."""
-        t = clipped(product(d, d + v), weight * least, weight * most)
+        t = clipped(jordan_product(d, d + v), weight * least, weight * most)
         t[0] += weight * target
-        return t, quotient(v, t)
+        return t, jordan_quotient(v, t)
 
     def moved(
         self, v: Any, ahead: Any, d: Any, goal: Any, t: Any, weight: Any,
@@ -46,9 +55,9 @@ class Passes:
     ) -> tuple[Any, Any]:  # fmt: skip
         """Targets moved so that products at longer steps are between bounds, times weights; and their goal."""
         high = weight * most
-        products = product(v + primal * ahead, v + dual * (goal - d - v))
+        products = jordan_product(v + primal * ahead, v + dual * (goal - d - v))
         t = t + clipped(clipped(products, weight * least, high) - products, -high, np.inf * high)
-        return t, quotient(v, t)
+        return t, jordan_quotient(v, t)
 
     def reaches(
         self, v: Any, ahead: Any, d: Any, goal: Any, old_d: Any, old_goal: Any, shares: tuple[float, ...]
@@ -57,7 +66,8 @@ class Passes:
         change, beside = d - old_d, old_goal - old_d - v
         turn = goal - old_goal - change
         return [
-            (_largest(reach(v, ahead + share * change)), _largest(reach(v, beside + share * turn))) for share in shares
+            (_largest(cone_reach(v, ahead + share * change)), _largest(cone_reach(v, beside + share * turn)))
+            for share in shares
         ]
 
     def mixed(self, old: Any, new: Any, was: Any, share: float) -> Any:
@@ -92,7 +102,7 @@ class _CompiledPasses(Passes):
     def divided(self, seen: Scaling, x: Any, less: Any = None) -> Any:
         out = np.empty(x.shape)
         nothing = np.empty((len(x), 0, LANES))
-        compiled.divided(
+        compiled.scaled_difference(
             *map(_flat, (seen.size[None], seen.axis, x)), nothing if less is None else _flat(less), _flat(out)
         )
         return out
@@ -120,7 +130,7 @@ class _CompiledPasses(Passes):
         self, v: Any, ahead: Any, d: Any, goal: Any, old_d: Any, old_goal: Any, shares: tuple[float, ...]
     ) -> list[tuple[float, float]]:
         out = registers(2 * len(shares), LANES)
-        compiled.reaches(*map(_flat, (v, ahead, d, goal, old_d, old_goal)), np.array(shares), out)
+        compiled.cone_reaches(*map(_flat, (v, ahead, d, goal, old_d, old_goal)), np.array(shares), out)
         return [tuple(pair) for pair in out.max(axis=1).reshape(-1, 2).tolist()]
 
     def mixed(self, old: Any, new: Any, was: Any, share: float) -> Any:
@@ -131,7 +141,7 @@ class _CompiledPasses(Passes):
     def stepped(self, z: Any, seen: Scaling, goal: Any, d: Any, length: float) -> Any:
         out = np.empty(z.shape)
         given = map(_flat, (z, seen.size[None], seen.axis, goal, d))
-        compiled.stepped(*given, length, _flat(out))
+        compiled.cone_stepped(*given, length, _flat(out))
         return out
 
     def inside(self, x: Any) -> bool:

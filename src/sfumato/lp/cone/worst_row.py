@@ -21,13 +21,13 @@ import numpy as np
 from numba import njit
 
 from sfumato.errors import NotConverged, NotSupported
-from sfumato.lp.cone.cholesky import factor, forward, solved
+from sfumato.lp.cone.cholesky import factor, factor_solved, forward
 from sfumato.lp.cone.lanes_dense import DenseSystems
 from sfumato.lp.cone.lanes_iterate import LanesIterate
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.products import aimed, moved_targets, predicted
 from sfumato.lp.cone.program import ColumnProgram, ColumnSolution, Ending, Limit, least_of_classes, relative_gap
-from sfumato.lp.cone.registers import LANES, load, registers, spread, store
+from sfumato.lp.cone.registers import LANES, load, registers, spread, store_lanes
 from sfumato.lp.cone.run import Run
 from sfumato.numbers import Floats
 from sfumato.watch import Watch
@@ -255,7 +255,7 @@ def _linking(inverses, classes, quotients):  # type: ignore[no-untyped-def]
                 rest -= y[g, k] * y[h, k]
             d[g, h] = rest
     lost += factor(d, nothing, True)
-    return a, b, d, solved(d, ones), lost == 0
+    return a, b, d, factor_solved(d, ones), lost == 0
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -271,17 +271,17 @@ def _correction(  # type: ignore[no-untyped-def]
     for x in range(len(classes)):
         lack[classes[x]] -= sums[0, x]
         wrong[classes[x]] += sums[1, x]
-    priced = solved(root, lack)
+    priced = factor_solved(root, lack)
     for i in range(count):
         for g in range(count):
             wrong[g] += b[i, g] * priced[i]
-    change = solved(rest, wrong)
+    change = factor_solved(rest, wrong)
     more = (change.sum() + du.sum()) / ones.sum()
     change -= more * ones
     for i in range(count):
         for g in range(count):
             lack[i] += b[i, g] * change[g]
-    return solved(root, lack), du + change, dtau + more
+    return factor_solved(root, lack), du + change, dtau + more
 
 
 @njit(cache=True, nogil=True)
@@ -291,7 +291,7 @@ def _multiply_out(roots, table, inverses):  # type: ignore[no-untyped-def]
     square = n * n
     zero = spread(0.0)
     for k in range(3 * square):
-        store(inverses, k, zero)
+        store_lanes(inverses, k, zero)
     starts = np.empty(n, np.int64)
     at = 0
     for i in range(n):
@@ -311,13 +311,13 @@ def _multiply_out(roots, table, inverses):  # type: ignore[no-untyped-def]
                     even = even + load(roots, here + n - 1) * load(roots, there + n - 1)
                 entry = even + odd
                 upper, lower = i * n + j, j * n + i
-                store(inverses, upper, load(inverses, upper) + entry)
-                store(inverses, square + upper, load(inverses, square + upper) + entry * other)
+                store_lanes(inverses, upper, load(inverses, upper) + entry)
+                store_lanes(inverses, square + upper, load(inverses, square + upper) + entry * other)
                 both = 2 * square + upper
-                store(inverses, both, load(inverses, both) + mine * entry * other)
+                store_lanes(inverses, both, load(inverses, both) + mine * entry * other)
                 if i != j:
-                    store(inverses, square + lower, load(inverses, square + lower) + entry * mine)
+                    store_lanes(inverses, square + lower, load(inverses, square + lower) + entry * mine)
     for i in range(n):
         for j in range(i):
-            store(inverses, i * n + j, load(inverses, j * n + i))
-            store(inverses, 2 * square + i * n + j, load(inverses, 2 * square + j * n + i))
+            store_lanes(inverses, i * n + j, load(inverses, j * n + i))
+            store_lanes(inverses, 2 * square + i * n + j, load(inverses, 2 * square + j * n + i))

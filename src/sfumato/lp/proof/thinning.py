@@ -41,7 +41,7 @@ class Kept:
         return len(self.values)
 
 
-def listed(multipliers: Floats) -> Kept:
+def listed_multipliers(multipliers: Floats) -> Kept:
     """The multipliers that are not zero, of one row a pair and one column a column."""
     pair, column = np.nonzero(multipliers)
     return Kept(pair, column, multipliers[pair, column])
@@ -62,7 +62,7 @@ def thinned(program: ColumnProgram, solution: ColumnSolution, spare: float) -> K
     (112, True)
     """
     if not solution.multipliers.size:
-        return listed(solution.multipliers)
+        return listed_multipliers(solution.multipliers)
     cost = program.cost
     for limit, price in zip(program.limits, solution.prices, strict=True):
         cost = cost + limit.weighted(price)
