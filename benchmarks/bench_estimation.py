@@ -41,9 +41,9 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 import sfumato as sf
-from sfumato.release.estimation import frequencies, nearest_prior
-from sfumato.release.estimation_files import released_counts
-from sfumato.release.estimation_likelihood import iterative_bayesian_update, maximum_likelihood
+from sfumato.release.estimation.estimates import frequencies, nearest_prior
+from sfumato.release.estimation.files import released_counts
+from sfumato.release.estimation.likelihood import iterative_bayesian_update, maximum_likelihood
 from sfumato.release.sampler import sampler
 from timing import Table, measure_side_by_side
 

@@ -24,7 +24,7 @@ import shapely
 
 import sfumato as sf
 from bench_plane_draws import on_box
-from sfumato.release.geo_points import read_points, wkb_array
+from sfumato.release.formats.geo_points import read_points, wkb_array
 from sfumato.release.places import Geometry, Place
 from sfumato.release.sampler import sampler
 from sfumato.release.streams import release_file

@@ -8,7 +8,7 @@ from time import sleep
 from typing import Any
 
 from sfumato.errors import BudgetExceeded
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 
 
 def spend(path: Path, who: int, charges: int, promise: Any, results: Any) -> None:

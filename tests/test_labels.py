@@ -18,9 +18,9 @@ from sfumato.design.objectives import weighted
 from sfumato.errors import InvalidInput, InvalidPrior, Mismatch
 from sfumato.labels import in_order, table_in_order
 from sfumato.privacy import ratio_bounds
-from sfumato.release.estimation import nearest_prior
-from sfumato.release.estimation_counts import output_counts
-from sfumato.release.estimation_rows import posteriors, remap_rows
+from sfumato.release.estimation.counts import output_counts
+from sfumato.release.estimation.estimates import nearest_prior
+from sfumato.release.estimation.rows import posteriors, remap_rows
 from sfumato.theory.compatibility.exponential import net_measure
 
 

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato import continuous as co
 from sfumato.draws.randomness import SeededBits
 from sfumato.mechanisms import Lattice
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 
 __all__ = ["for_opendp", "ledger_of", "noun", "ones", "rows", "saved"]
 

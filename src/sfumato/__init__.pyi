@@ -61,8 +61,8 @@ from .privacy import satisfies as satisfies
 from .privacy import smallest_epsilon as smallest_epsilon
 from .privacy import tightest_pair as tightest_pair
 from .privacy import types as types
-from .release.estimation import frequencies as frequencies
-from .release.ledger import Ledger as Ledger
+from .release.estimation.estimates import frequencies as frequencies
+from .release.ledger.ledger import Ledger as Ledger
 from .release.sampler import sampler as sampler
 from .release.streams import release_file as release_file
 from .release.tables import release_table as release_table

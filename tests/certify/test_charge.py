@@ -21,7 +21,7 @@ from sfumato.certify.protocol import charge_of
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.continuous.pixelation import pixelate
 from sfumato.mechanisms.lattice import Lattice
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.sampler import Sampler, integer_noise, sampler
 from sfumato.release.streams import release_file
 from sfumato.release.tables import release_table

@@ -31,7 +31,7 @@ from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.release.engines import ENGINES
 from sfumato.release.engines.job import job_of
 from sfumato.release.fields import TermFields
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.opendp import local_factor
 from sfumato.release.terms import Terms
 from sfumato.report.page import report

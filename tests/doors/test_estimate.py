@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.design.shares import SharesLost
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from shell import sfumato
 
 ANSWERS = ["never", "rarely", "often"]

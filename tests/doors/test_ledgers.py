@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.certify.charge import Charge
 from sfumato.cli.main import app
 from sfumato.errors import BudgetExceeded, InvalidInput
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from shell import sfumato
 
 runner = CliRunner()

@@ -20,7 +20,7 @@ from sfumato.certify.certificate import certificate
 from sfumato.certify.file import to_bytes
 from sfumato.cli.main import app
 from sfumato.mechanisms.box_noise import noise_on_box
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.spaces import earth_box
 from shell import in_a_shell, sfumato
 

@@ -18,7 +18,7 @@ from box_tables import box_mechanism
 from sfumato import errors
 from sfumato.mechanisms.box_noise import laplace_noise
 from sfumato.release.engines import ENGINES, release_dask, release_spark
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.places import Position
 from sfumato.release.tables import release_table
 

@@ -181,7 +181,7 @@ def test_a_key_that_comes_late_is_a_column_like_any_other(
     kind: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of another type than before, or for the first time, in a batch that is not the first."""
-    monkeypatch.setattr("sfumato.release.reading._BLOCK", 512)
+    monkeypatch.setattr("sfumato.release.formats.reading._BLOCK", 512)
     rows = [{"n": k} | ({"late": value} if k > ROWS - 3 else {"late": 1} if k == 0 else {}) for k in range(ROWS)]
     rows = [row | ({"later": value} if row["n"] > ROWS - 3 else {}) for row in rows]
     file = tmp_path / f"people.{kind}"

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import InvalidInput
 from sfumato.numbers import as_ball, exact, fractions
-from sfumato.release.estimation import frequencies, nearest_prior
-from sfumato.release.estimation_cross import cross_table
-from sfumato.release.estimation_likelihood import iterative_bayesian_update, maximum_likelihood
-from sfumato.release.estimation_plan import survey_plan
-from sfumato.release.estimation_rows import credible_sets, posteriors, remap_rows
+from sfumato.release.estimation.cross import cross_table
+from sfumato.release.estimation.estimates import frequencies, nearest_prior
+from sfumato.release.estimation.likelihood import iterative_bayesian_update, maximum_likelihood
+from sfumato.release.estimation.plan import survey_plan
+from sfumato.release.estimation.rows import credible_sets, posteriors, remap_rows
 from strategies import channels, distributions, losses, priors
 
 

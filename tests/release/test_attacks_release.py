@@ -23,9 +23,9 @@ from sfumato.draws.randomness import SystemBits
 from sfumato.errors import InvalidInput
 from sfumato.mechanisms.line import InfiniteGeometric
 from sfumato.release.engines.job import MARKS, fingerprint_of, job_of
+from sfumato.release.formats.lines_json import JsonRecords
 from sfumato.release.keys import Fingerprint
-from sfumato.release.ledger import Ledger
-from sfumato.release.lines_json import JsonRecords
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.places import Position
 from sfumato.release.rows import BadRow, TypedValues
 from sfumato.release.streams import release_file

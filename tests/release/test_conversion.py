@@ -19,8 +19,8 @@ import sfumato as sf
 from box_mechanisms import doubling
 from box_tables import box_mechanism
 from sfumato.errors import InvalidInput, Mismatch
-from sfumato.release.geo_points import point_array
-from sfumato.release.ledger import Ledger
+from sfumato.release.formats.geo_points import point_array
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.places import Geometry, Place, Position
 from sfumato.release.rows import BadRow
 from sfumato.release.terms import Terms

@@ -10,8 +10,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InvalidInput
-from sfumato.release.estimation import frequencies, frequencies_by
-from sfumato.release.estimation_counts import weighted_counts
+from sfumato.release.estimation.counts import weighted_counts
+from sfumato.release.estimation.estimates import frequencies, frequencies_by
 
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), alpha="1/4"))
 

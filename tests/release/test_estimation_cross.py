@@ -12,8 +12,8 @@ import pytest
 import sfumato as sf
 from sfumato.certify.amounts import amount
 from sfumato.errors import InvalidInput, Mismatch, NotSupported
-from sfumato.release.estimation import frequencies
-from sfumato.release.estimation_cross import cross_table, spent_on_answers
+from sfumato.release.estimation.cross import cross_table, spent_on_answers
+from sfumato.release.estimation.estimates import frequencies
 
 SCALE = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
 RESPONSE = sf.random_response(sf.PrivacyType(sf.discrete(["no", "yes"]), epsilon=1))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.release.estimation_files import released_counts
+from sfumato.release.estimation.files import released_counts
 from table_files import FORMATS
 
 OUTPUTS = ["never", "rarely", "often"]

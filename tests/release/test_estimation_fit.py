@@ -10,9 +10,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.numbers import Floats, floats
-from sfumato.release.estimation import frequencies
-from sfumato.release.estimation_cross import cross_table
-from sfumato.release.estimation_fit import any_of, fit_of
+from sfumato.release.estimation.cross import cross_table
+from sfumato.release.estimation.estimates import frequencies
+from sfumato.release.estimation.fit import any_of, fit_of
 
 SCALE = floats(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/4")).channel.matrix)
 WIDE = np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.7]])

@@ -11,10 +11,10 @@ from scipy.stats import multinomial
 
 import sfumato as sf
 from sfumato.errors import InvalidInput
-from sfumato.release.estimation import Frequencies, frequencies
-from sfumato.release.estimation_counts import WeightedCounts, tally
-from sfumato.release.estimation_intervals import Recovery, noise_variances, sample_variances
-from sfumato.release.estimation_words import share_lines
+from sfumato.release.estimation.counts import WeightedCounts, tally
+from sfumato.release.estimation.estimates import Frequencies, frequencies
+from sfumato.release.estimation.intervals import Recovery, noise_variances, sample_variances
+from sfumato.release.estimation.words import share_lines
 
 SURVEYS = 1000
 TRUTH = np.array([0.6, 0.29, 0.1, 0.01])  # the last answer is rare

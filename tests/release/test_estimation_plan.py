@@ -9,8 +9,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.release.estimation import frequencies
-from sfumato.release.estimation_plan import plan_curve, survey_plan
+from sfumato.release.estimation.estimates import frequencies
+from sfumato.release.estimation.plan import plan_curve, survey_plan
 
 SCALE = sf.geometric(sf.PrivacyType(sf.line(4), alpha="1/2"))
 GUESS = sf.Prior(sf.line(4), ["2/5", "3/10", "1/5", "1/10"])

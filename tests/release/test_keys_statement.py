@@ -22,7 +22,7 @@ from sfumato.errors import InvalidInput
 from sfumato.release.batches import batch_release
 from sfumato.release.engines.job import Job
 from sfumato.release.keys import check_statement, key_bytes
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.sampler import sampler
 from sfumato.release.streams import release_file
 from sfumato.release.tables import release_table
@@ -144,7 +144,7 @@ def test_keys_are_in_no_repr() -> None:
         assert repr(KEY)[2:-1] not in repr(shown) and KEY.hex() not in repr(shown)
     holders = {name for name, value in members(sfumato.release, sfumato.studio) if inspect.isclass(value)
                and is_dataclass(value) for field in fields(value) if field.name == "key" and field.repr}  # fmt: skip
-    assert holders == {"sfumato.release.ledger_values.Entry"}  # which keeps a fingerprint
+    assert holders == {"sfumato.release.ledger.values.Entry"}  # which keeps a fingerprint
 
 
 @pytest.mark.parametrize("digits", [KEY.hex(), KEY.hex().upper(), f"{KEY.hex()}\n"])

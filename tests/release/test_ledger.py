@@ -29,7 +29,7 @@ from sfumato.certify.charge import Charge, metric_digest
 from sfumato.certify.protocol import charge_of
 from sfumato.errors import BudgetExceeded, InvalidFile, InvalidInput, Mismatch
 from sfumato.mechanisms.lattice import Lattice
-from sfumato.release.ledger import Entry, Ledger
+from sfumato.release.ledger.ledger import Entry, Ledger
 
 HALF = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
 TENTHS = sf.geometric(sf.PrivacyType(sf.line(3), epsilon="7/10"))
@@ -371,7 +371,7 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
 
 
 def test_who_waits_too_long_is_told(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.release.ledger_store.WAIT", 0.05)
+    monkeypatch.setattr("sfumato.release.ledger.store.WAIT", 0.05)
     holder = sqlite3.connect(ledger.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(InvalidFile, match="held by another program"):

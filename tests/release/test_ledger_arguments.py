@@ -19,7 +19,7 @@ from sfumato.certify.amounts import amount
 from sfumato.certify.charge import Charge
 from sfumato.certify.protocol import charge_of
 from sfumato.errors import InvalidEpsilon, InvalidInput, SfumatoError
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where waiting for a disk is not what is tested
 HALF = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))

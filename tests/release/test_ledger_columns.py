@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.certify.amounts import Amount, amount
 from sfumato.certify.charge import Charge
 from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.places import Position
 from sfumato.release.streams import release_file
 

@@ -15,7 +15,7 @@ from sfumato.certify.amounts import Amount, amount
 from sfumato.certify.charge import Charge
 from sfumato.certify.mechanism import Mechanism
 from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 
 SPACE = sf.line(3)
 

@@ -8,8 +8,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InvalidInput
-from sfumato.release.ledger import Ledger
-from sfumato.release.ledger_names import looks
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.names import looks
 
 HALF = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
 ALIKE = ["people ", " people", "People", "PEOPLE", "people\t", "peo\u200bple", "\u200fpeople", "people\u00a0",

@@ -17,8 +17,8 @@ import pytest
 import sfumato as sf
 from sfumato.certify.charge import Charge
 from sfumato.errors import InvalidFile, InvalidInput
-from sfumato.release import ledger_store as store
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger import store
+from sfumato.release.ledger.ledger import Ledger
 
 HALF = sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2"))
 FLAT = sf.random_response(sf.PrivacyType(sf.discrete(3), epsilon="1/4"))
@@ -92,7 +92,7 @@ def test_a_disk_that_takes_no_more_bytes_is_said(tmp_path: Path) -> None:
     size, whole = ledger.path.stat().st_size, ledger.path.read_bytes()
     script = (
         "import resource, sys\n"
-        "from sfumato.release.ledger import Ledger\n"
+        "from sfumato.release.ledger.ledger import Ledger\n"
         "from sfumato.certify.charge import Charge\n"
         "step = Charge('line', '', 'line', 'epsilon 1', 'mechanism', 'noise')\n"
         "ledger = Ledger(sys.argv[1])\n"
@@ -120,7 +120,7 @@ def test_a_disk_that_takes_no_more_bytes_is_said(tmp_path: Path) -> None:
 def test_a_ledger_that_does_not_fit_is_not_created(tmp_path: Path) -> None:
     script = (
         "import resource, sys\n"
-        "from sfumato.release.ledger import Ledger\n"
+        "from sfumato.release.ledger.ledger import Ledger\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2048, resource.RLIM_INFINITY))\n"
         "try:\n"
         "    Ledger(sys.argv[1])\n"

@@ -24,7 +24,7 @@ from sfumato.certify.charge import about_coordinates
 from sfumato.certify.protocol import ProvedMechanism, charge_of
 from sfumato.errors import InvalidInput, Mismatch, NotSupported
 from sfumato.numbers import exp_bounds
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.places import Place, Position
 from sfumato.release.points import output_points, points_of
 from sfumato.release.rows import BadRow, TypedValues

@@ -15,7 +15,7 @@ from sfumato.certify.charge import about_coordinates
 from sfumato.certify.protocol import charge_of
 from sfumato.draws.randomness import FreshStream, system_bits
 from sfumato.errors import InvalidInput
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.places import Place, Position
 from sfumato.release.points import points_of
 from sfumato.release.rows import BadRow, TypedValues

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.release.lines import CellValues
+from sfumato.release.formats.lines import CellValues
 from sfumato.release.rows import BadRow, Integers, Labels, TypedValues, check_policy, kind_of, line_position
 
 

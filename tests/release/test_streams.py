@@ -22,8 +22,9 @@ from scipy.stats import chisquare
 
 import sfumato as sf
 from sfumato.errors import BudgetExceeded, InvalidFile, InvalidInput, NotSupported, SfumatoError
-from sfumato.release import reading, streams
+from sfumato.release import streams
 from sfumato.release.batches import Progress
+from sfumato.release.formats import reading
 from sfumato.release.keys import release_key
 from sfumato.release.places import Place, Position
 from sfumato.release.rows import BadRow

@@ -23,7 +23,7 @@ from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported
 from sfumato.mechanisms.lattice import Lattice
 from sfumato.mechanisms.line import InfiniteGeometric
 from sfumato.release.batches import Progress
-from sfumato.release.ledger import Ledger
+from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.places import Place, Position
 from sfumato.release.rows import BadRow
 from sfumato.release.streams import release_file

@@ -99,4 +99,4 @@ for epsilon in ("1/2", "4"):
 # On 315,055 pickups in New York, at several ε and on 2,500 cells, with the earth mover's distance in km: ``python
 # benchmarks/bench_estimation.py``.
 #
-# Functions: :py:mod:`sfumato.release.estimation`, :py:mod:`sfumato.release.estimation_likelihood`.
+# Functions: :py:mod:`sfumato.release.estimation.estimates`, :py:mod:`sfumato.release.estimation.likelihood`.

@@ -19,15 +19,15 @@ from sfumato.errors import InvalidInput, in_one_line
 from sfumato.files import DRAWN, place_for
 from sfumato.labels import text_of
 from sfumato.numbers import floats
-from sfumato.release.estimation import METHODS, Frequencies, frequencies
-from sfumato.release.estimation_counts import WeightedCounts
-from sfumato.release.estimation_cross import CrossTable, cross_table, spent_on_answers
-from sfumato.release.estimation_files import ReleasedCounts, released_counts
-from sfumato.release.estimation_intervals import level_of
-from sfumato.release.estimation_plan import inflation_words, survey_plan
-from sfumato.release.estimation_words import remarks, share_lines
-from sfumato.release.ledger import Ledger
-from sfumato.release.ledger_values import Spent
+from sfumato.release.estimation.counts import WeightedCounts
+from sfumato.release.estimation.cross import CrossTable, cross_table, spent_on_answers
+from sfumato.release.estimation.estimates import METHODS, Frequencies, frequencies
+from sfumato.release.estimation.files import ReleasedCounts, released_counts
+from sfumato.release.estimation.intervals import level_of
+from sfumato.release.estimation.plan import inflation_words, survey_plan
+from sfumato.release.estimation.words import remarks, share_lines
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.values import Spent
 from sfumato.report.figure import drawable, write
 from sfumato.report.html import above
 from sfumato.report.sections_words import farthest, odds_factor

@@ -13,8 +13,8 @@ from sfumato.cli.commands import Command, Group
 from sfumato.cli.options import AsJson, answer, answers, promise_from_texts
 from sfumato.errors import InvalidInput, few, in_one_line, shown
 from sfumato.numbers import at_least, at_most, float_above
-from sfumato.release.ledger import Ledger
-from sfumato.release.ledger_values import BudgetLimit, Entry, SpentPart
+from sfumato.release.ledger.ledger import Ledger
+from sfumato.release.ledger.values import BudgetLimit, Entry, SpentPart
 
 ledger = typer.Typer(cls=Group, help="What was released of which columns, and what may still be.", no_args_is_help=True)
 

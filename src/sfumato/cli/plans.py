@@ -31,10 +31,10 @@ from sfumato.labels import text_of
 from sfumato.mechanisms import MECHANISMS
 from sfumato.numbers import Floats, as_written, at_most
 from sfumato.privacy import PrivacyType
-from sfumato.release.estimation_intervals import level_of
-from sfumato.release.estimation_plan import PlanCurve, SurveyPlan, inflation_words, plan_curve, survey_plan
-from sfumato.release.estimation_words import aligned, percent, short_label
-from sfumato.release.lines_csv import csv_delimiter, csv_rows
+from sfumato.release.estimation.intervals import level_of
+from sfumato.release.estimation.plan import PlanCurve, SurveyPlan, inflation_words, plan_curve, survey_plan
+from sfumato.release.estimation.words import aligned, percent, short_label
+from sfumato.release.formats.lines_csv import csv_delimiter, csv_rows
 from sfumato.release.streams import FORMATS
 from sfumato.report.figure import drawable, write
 from sfumato.report.shares import respondents_figure

@@ -19,9 +19,9 @@ import pyarrow as pa
 from sfumato.errors import InvalidInput, few, keyword, shown
 from sfumato.hide.sources import Source
 from sfumato.numbers import Floats
-from sfumato.release.layouts import schema_layout
+from sfumato.release.formats.layouts import schema_layout
+from sfumato.release.formats.reading import BATCH, MEMBER
 from sfumato.release.places import Geometry, Position
-from sfumato.release.reading import BATCH, MEMBER
 from sfumato.release.telling import all_different, region_of, telling_columns
 from sfumato.specs.complaints import nearest
 

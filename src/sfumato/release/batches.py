@@ -21,9 +21,9 @@ from sfumato.certify.protocol import Domain, charge_of
 from sfumato.errors import InvalidInput, advice, keyword, shown
 from sfumato.numbers import at_most
 from sfumato.release.conversion import converted_secrets, points_out
-from sfumato.release.geo_points import box_array, geojson_points, point_array, wkt_points
+from sfumato.release.formats.geo_points import box_array, geojson_points, point_array, wkt_points
+from sfumato.release.formats.layouts import PointLayout
 from sfumato.release.keys import Changes, Fingerprint, id_digests, salt_of
-from sfumato.release.layouts import PointLayout
 from sfumato.release.neighbourhood import lookout_of
 from sfumato.release.persons import Persons
 from sfumato.release.places import Geometry, Place, Position, coordinates_of, renamed
@@ -34,7 +34,7 @@ from sfumato.release.terms import Terms
 from sfumato.spaces.queries import names_answers
 
 if TYPE_CHECKING:
-    from sfumato.release.ledger_values import Entry
+    from sfumato.release.ledger.values import Entry
 
 _LOG = logging.getLogger("sfumato.release")
 

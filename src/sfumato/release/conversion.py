@@ -17,7 +17,7 @@ from sfumato.certify.protocol import Domain
 from sfumato.errors import InvalidInput, Mismatch, keyword, shown
 from sfumato.numbers import Floats
 from sfumato.release.crs import System, agreed_system, refuse_other_unit
-from sfumato.release.geo_points import (
+from sfumato.release.formats.geo_points import (
     DAMAGED,
     EMPTY,
     FINE,
@@ -29,7 +29,7 @@ from sfumato.release.geo_points import (
     read_points,
     shape_name,
 )  # fmt: skip
-from sfumato.release.layouts import PointLayout
+from sfumato.release.formats.layouts import PointLayout
 from sfumato.release.places import Geometry, Place, Position, coordinates_of
 from sfumato.release.points import points_of
 from sfumato.release.rows import (

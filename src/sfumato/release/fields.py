@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from sfumato.numbers import Number
-    from sfumato.release.ledger import Ledger
+    from sfumato.release.ledger.ledger import Ledger
     from sfumato.release.terms import RowId
 
 MOST_MOVED = Fraction(1, 20)

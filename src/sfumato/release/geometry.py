@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from sfumato.errors import InvalidInput, keyword, shown, worded
 from sfumato.release.batches import BatchRelease
-from sfumato.release.layouts import GEO, extension_name, released_geo
+from sfumato.release.formats.layouts import GEO, extension_name, released_geo
 from sfumato.release.places import Geometry
 from sfumato.release.telling import shape_of, told_by_names, told_by_type
 from sfumato.spaces.foreign import COORDINATES

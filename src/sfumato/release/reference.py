@@ -15,11 +15,11 @@ from typing import Any
 from sfumato.arguments import file_path
 from sfumato.errors import InvalidInput, few
 from sfumato.release.crs import WGS84, System, agreed_system, system_of
-from sfumato.release.geo_files import DRIVERS, layer_of
-from sfumato.release.geo_json import collection_system, feature_columns, feature_lines, is_feature
-from sfumato.release.layouts import geometry_columns, geometry_name, schema_layout
+from sfumato.release.formats.geo_files import DRIVERS, layer_of
+from sfumato.release.formats.geo_json import collection_system, feature_columns, feature_lines, is_feature
+from sfumato.release.formats.layouts import geometry_columns, geometry_name, schema_layout
+from sfumato.release.formats.reading import complaints_of_reading, csv_names, file_schema, first_block
 from sfumato.release.places import Geometry, Place, Position, in_system
-from sfumato.release.reading import complaints_of_reading, csv_names, file_schema, first_block
 from sfumato.release.streams import format_of_file
 from sfumato.spaces.foreign import ACROSS, LATITUDES, LONGITUDES, UP, named_column
 from sfumato.spaces.libraries import pyogrio_library

@@ -19,7 +19,7 @@ from sfumato.certify.protocol import Domain
 from sfumato.draws.plans import Plan
 from sfumato.fields import changed
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release
-from sfumato.release.geo_files import DRIVERS, released_layer
+from sfumato.release.formats.geo_files import DRIVERS, released_layer
 from sfumato.release.sampler import Sampler
 from sfumato.release.streams import common_format, release_rows
 from sfumato.release.tables import released_table

@@ -39,7 +39,7 @@ from sfumato.release.foreign import Foreign, foreign_kind, is_bytes, is_text
 from sfumato.release.keys import Texts
 
 if TYPE_CHECKING:
-    from sfumato.release.lines import CellValues
+    from sfumato.release.formats.lines import CellValues
 
 POLICIES: tuple[str, ...] = ("error", "nearest", "drop")
 

@@ -27,11 +27,11 @@ from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError
 from sfumato.fields import with_fields
 from sfumato.files import PartialFile, partial_files, place_together, writable
 from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release, tell
-from sfumato.release.decimals import check_decimal
 from sfumato.release.fields import TermFields
-from sfumato.release.geo_files import DRIVERS, into_part, release_ogr
+from sfumato.release.formats.decimals import check_decimal
+from sfumato.release.formats.geo_files import DRIVERS, into_part, release_ogr
+from sfumato.release.formats.reading import arrow_file, complaints_of_reading, compression_of, named, reading
 from sfumato.release.geometry import refuse_geometry_types
-from sfumato.release.reading import arrow_file, complaints_of_reading, compression_of, named, reading
 from sfumato.release.staying import GrownDictionaries, compacted, unordered, unordered_schema
 from sfumato.release.streams_text import TEXTS, release_text, sink_of
 from sfumato.release.tables import order_after, release_batch, released_schema, staying_names

@@ -14,15 +14,15 @@ import pyarrow as pa
 from sfumato.errors import InvalidInput, NotSupported, keyword, worded
 from sfumato.release.batches import BatchRelease
 from sfumato.release.crs import WGS84
-from sfumato.release.geo_json import FeatureRecords, FeatureSink, collection_system, feature_lines
+from sfumato.release.formats.geo_json import FeatureRecords, FeatureSink, collection_system, feature_lines
+from sfumato.release.formats.layouts import PointLayout
+from sfumato.release.formats.lines import Bytes, Records, Scanned, blanked, edited
+from sfumato.release.formats.lines_csv import CsvRecords
+from sfumato.release.formats.lines_json import JsonRecords
+from sfumato.release.formats.lines_without import without_keys
+from sfumato.release.formats.reading import delimiter_of, file_blocks, file_decimal, named, reading, scanned_parts
 from sfumato.release.geometry import refuse_coordinate_keys, refuse_geometry_text, refuse_told, watched
-from sfumato.release.layouts import PointLayout
-from sfumato.release.lines import Bytes, Records, Scanned, blanked, edited
-from sfumato.release.lines_csv import CsvRecords
-from sfumato.release.lines_json import JsonRecords
-from sfumato.release.lines_without import without_keys
 from sfumato.release.places import Geometry, Position
-from sfumato.release.reading import delimiter_of, file_blocks, file_decimal, named, reading, scanned_parts
 from sfumato.release.rows import BadRow
 from sfumato.release.terms import Terms
 

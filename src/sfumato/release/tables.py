@@ -36,6 +36,9 @@ from sfumato.errors import InvalidInput, NotSupported, keyword, shown
 from sfumato.fields import with_fields
 from sfumato.release.batches import BATCH, LARGEST_BATCH, Added, BatchRelease, Progress, batch_release, tell
 from sfumato.release.fields import TermFields
+from sfumato.release.formats.geopandas import geo_frame, holds_shapes, pandas_layout, point_series, wkb_of_series
+from sfumato.release.formats.layouts import released_field, schema_layout
+from sfumato.release.formats.metadata import index_stays, pandas_anew, staying_field
 from sfumato.release.geometry import (
     geo_anew,
     refuse_coordinates,
@@ -47,9 +50,6 @@ from sfumato.release.geometry import (
     refuse_told,
     watched,
 )
-from sfumato.release.geopandas import geo_frame, holds_shapes, pandas_layout, point_series, wkb_of_series
-from sfumato.release.layouts import released_field, schema_layout
-from sfumato.release.metadata import index_stays, pandas_anew, staying_field
 from sfumato.release.places import Geometry
 from sfumato.release.rows import BadRow, TypedValues, kind_of, label_spelling
 from sfumato.release.staying import filtered, staying, staying_index, staying_polars, staying_series, staying_type

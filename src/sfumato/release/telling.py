@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.numbers import Floats
-from sfumato.release.layouts import extension_name
+from sfumato.release.formats.layouts import extension_name
 from sfumato.release.neighbourhood import MOST, PAD, Lookout, Neighbourhood
 from sfumato.spaces.foreign import place_names
 

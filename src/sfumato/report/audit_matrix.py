@@ -27,7 +27,7 @@ from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, NotSupported,
 from sfumato.files import read_bytes, read_text
 from sfumato.labels import text_of
 from sfumato.numbers import Array, exact, floats, is_exact, nearest_float, object_array, told_apart
-from sfumato.release.lines_csv import csv_rows
+from sfumato.release.formats.lines_csv import csv_rows
 from sfumato.report.audit_digits import are_doubles, array_errors, rough_errors, text_errors
 from sfumato.report.audit_rounding import Margins
 from sfumato.spaces.finite import FiniteSpace

@@ -32,7 +32,7 @@ from sfumato.numbers import Floats, float_above, floats, log_bounds, printed_abo
 from sfumato.privacy.capacities import TypeCapacities, capacities
 from sfumato.privacy.events import EventPromise
 from sfumato.privacy.satisfaction import Tightest
-from sfumato.release.estimation_counts import output_counts
+from sfumato.release.estimation.counts import output_counts
 from sfumato.report.maps import map_layout
 from sfumato.report.maps_peers import Peer
 from sfumato.report.page_noise import laplace_table

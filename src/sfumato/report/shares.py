@@ -17,10 +17,10 @@ from sfumato.arguments import text
 from sfumato.errors import InvalidInput, NotSupported, expect
 from sfumato.labels import text_of
 from sfumato.numbers import Floats, Number, as_written, floats
-from sfumato.release.estimation import Frequencies
-from sfumato.release.estimation_cross import CrossTable
-from sfumato.release.estimation_plan import PlanCurve, inflation_words
-from sfumato.release.estimation_words import percent, short_label
+from sfumato.release.estimation.cross import CrossTable
+from sfumato.release.estimation.estimates import Frequencies
+from sfumato.release.estimation.plan import PlanCurve, inflation_words
+from sfumato.release.estimation.words import percent, short_label
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, segments, tint
 
 _MOST_ROWS = 400  # bars one below the other; more cannot be told apart on any page
@@ -41,8 +41,9 @@ def shares_figure(
     Parameters
     ----------
     found
-        What :func:`~sfumato.release.estimation.frequencies`, :func:`~sfumato.release.estimation.frequencies_by` or
-        :func:`~sfumato.release.estimation_cross.cross_table` returned.
+        What :func:`~sfumato.release.estimation.estimates.frequencies`,
+        :func:`~sfumato.release.estimation.estimates.frequencies_by` or
+        :func:`~sfumato.release.estimation.cross.cross_table` returned.
     level, simultaneous
         Of the intervals.
     title
@@ -152,9 +153,9 @@ def respondents_figure(
     Parameters
     ----------
     curve
-        What :func:`~sfumato.release.estimation_plan.plan_curve` returned.
+        What :func:`~sfumato.release.estimation.plan.plan_curve` returned.
     error, level, measure
-        As :meth:`SurveyPlan.respondents <sfumato.release.estimation_plan.SurveyPlan.respondents>` takes them.
+        As :meth:`SurveyPlan.respondents <sfumato.release.estimation.plan.SurveyPlan.respondents>` takes them.
     unit
         The unit of distance that ε is for.
     title

@@ -12,7 +12,7 @@ from sfumato.arguments import quoted
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.files import refuse_endless
 from sfumato.numbers import as_written
-from sfumato.release.reading import delimiter_of, file_batches, file_blocks
+from sfumato.release.formats.reading import delimiter_of, file_batches, file_blocks
 from sfumato.release.streams import FORMATS
 from sfumato.specs.complaints import nearest
 from sfumato.specs.tables import Columns, columns_from_bytes

@@ -15,7 +15,7 @@ from sfumato.errors import InvalidInput
 from sfumato.files import read_text
 from sfumato.labels import text_of
 from sfumato.numbers import as_written
-from sfumato.release.lines_csv import csv_delimiter, csv_rows
+from sfumato.release.formats.lines_csv import csv_delimiter, csv_rows
 from sfumato.spaces.foreign import named_column
 from sfumato.specs.complaints import nearest
 

@@ -25,8 +25,7 @@ from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.labels import pandas_records
 from sfumato.numbers import Floats, floats
-from sfumato.release.estimation import EstimatedShares, Frequencies, frequencies, reference_of, right_inverse
-from sfumato.release.estimation_counts import (
+from sfumato.release.estimation.counts import (
     WeightedCounts,
     output_places,
     plain_counts,
@@ -35,9 +34,10 @@ from sfumato.release.estimation_counts import (
     tally,
     weights_of,
 )
-from sfumato.release.estimation_fit import Fit, any_of, fit_of
-from sfumato.release.estimation_intervals import Recovery
-from sfumato.release.ledger_values import Spent, SpentPart
+from sfumato.release.estimation.estimates import EstimatedShares, Frequencies, frequencies, reference_of, right_inverse
+from sfumato.release.estimation.fit import Fit, any_of, fit_of
+from sfumato.release.estimation.intervals import Recovery
+from sfumato.release.ledger.values import Spent, SpentPart
 
 if TYPE_CHECKING:  # an extra
     import pandas
@@ -123,14 +123,14 @@ def cross_table(
         For each question the channel, or the mechanism, by which it was released.
     released
         For each question the outputs of all rows, in the same order; or counts with an axis for each question, an
-        integer array or :class:`~sfumato.release.estimation_counts.WeightedCounts`.
+        integer array or :class:`~sfumato.release.estimation.counts.WeightedCounts`.
     weights
         One number for each row.
     names
         What the questions are called.
     references
         For each question the frequencies for which the variance is least, uniform by default; see
-        :func:`~sfumato.release.estimation.frequencies`.
+        :func:`~sfumato.release.estimation.estimates.frequencies`.
 
     Examples
     --------

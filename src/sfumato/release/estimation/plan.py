@@ -25,8 +25,8 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, keyword
 from sfumato.numbers import Floats, Number, as_written, floats
 from sfumato.privacy.promise import rate
-from sfumato.release.estimation import right_inverse
-from sfumato.release.estimation_intervals import Recovery, level_of
+from sfumato.release.estimation.estimates import right_inverse
+from sfumato.release.estimation.intervals import Recovery, level_of
 
 MEASURES = ("margin", "standard error")
 """What an error is: half the width of an interval, or the standard error."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import InvalidInput
-from sfumato.release.lines_without import without_keys
+from sfumato.release.formats.lines_without import without_keys
 from sfumato.release.places import Geometry
 from table_files import FORMATS
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sfumato.errors import InvalidInput, shown
-from sfumato.release.geo_json import FIXED
-from sfumato.release.lines import Bytes, Scanned
-from sfumato.release.lines_json import scan_json
+from sfumato.release.formats.geo_json import FIXED
+from sfumato.release.formats.lines import Bytes, Scanned
+from sfumato.release.formats.lines_json import scan_json
 
 _ROWS = 1 << 14  # lines that are scanned at once
 _EMPTY = b"{}"  # stands for properties that are null

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from sfumato.arguments import file_path, items, one_of, quoted, text
 from sfumato.errors import InvalidInput, NotSupported, few, keyword, shown
 from sfumato.numbers import Floats
-from sfumato.release.decimals import check_decimal
-from sfumato.release.estimation_counts import WeightedCounts, counts_of_sums, row_sums, weights_of
-from sfumato.release.reading import file_cells, file_decimal, named
+from sfumato.release.estimation.counts import WeightedCounts, counts_of_sums, row_sums, weights_of
+from sfumato.release.formats.decimals import check_decimal
+from sfumato.release.formats.reading import file_cells, file_decimal, named
 from sfumato.release.rows import (
     MISSING,
     NOT_A_NUMBER,

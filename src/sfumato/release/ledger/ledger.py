@@ -29,7 +29,7 @@ them, and a limit on x holds whatever x was released with. A column whose own na
 taken for several, which counts too much, never too little.
 
 Sums and comparisons are exact (:mod:`sfumato.certify.amounts`); the file is append-only and survives crashes and
-concurrent writers (:mod:`sfumato.release.ledger_store`).
+concurrent writers (:mod:`sfumato.release.ledger.store`).
 
 Charge before you draw. A crash in between then costs budget and no privacy.
 """
@@ -50,10 +50,9 @@ from sfumato.certify.charge import about_coordinates, rate_of
 from sfumato.certify.protocol import charge_of
 from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch, advice, shown
 from sfumato.numbers import Number
-from sfumato.release import ledger_arguments as arguments
-from sfumato.release import ledger_store as store
-from sfumato.release.ledger_names import refuse_alike
-from sfumato.release.ledger_values import BudgetLimit, Entry, Spent, SpentPart, scope_words
+from sfumato.release.ledger import arguments, store
+from sfumato.release.ledger.names import refuse_alike
+from sfumato.release.ledger.values import BudgetLimit, Entry, Spent, SpentPart, scope_words
 
 _COLUMN_SEPARATOR = ", "  # It stands between the names of columns that are one secret.
 

@@ -13,7 +13,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.release.geo_points import (
+from sfumato.release.formats.geo_points import (
     DAMAGED,
     EMPTY,
     FINE,

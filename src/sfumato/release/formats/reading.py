@@ -1,9 +1,10 @@
 """Rows in: every file that people bring is read here, in batches, and what goes wrong is told with it.
 
-CSV is read by one scanner (:mod:`~sfumato.release.lines_csv`), JSON lines by another, all else by libraries. A release
-copies text byte for byte and needs its cells where they stand (:func:`file_cells`, :func:`scanned_parts`); who looks at
-a file before that takes batches of Arrow (:func:`file_batches`), in which cells of CSV files are texts, whatever they
-look like, and features of GeoJSON one row each: their properties, and the geometry as the text that stands there.
+CSV is read by one scanner (:mod:`~sfumato.release.formats.lines_csv`), JSON lines by another, all else by libraries. A
+release copies text byte for byte and needs its cells where they stand (:func:`file_cells`, :func:`scanned_parts`); who
+looks at a file before that takes batches of Arrow (:func:`file_batches`), in which cells of CSV files are texts,
+whatever they look like, and features of GeoJSON one row each: their properties, and the geometry as the text that
+stands there.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from sfumato.errors import InvalidFile, InvalidInput, SfumatoError, few, shown
-from sfumato.release.decimals import decimal_in
-from sfumato.release.geo_files import DRIVERS, layer_batches
-from sfumato.release.geo_json import feature_columns, feature_lines, foreign_members, is_feature
-from sfumato.release.lines import Bytes, CellValues, Scanned
-from sfumato.release.lines_csv import CsvHeader, csv_header, scan_csv
-from sfumato.release.lines_json import check_utf8, scan_json
+from sfumato.release.formats.decimals import decimal_in
+from sfumato.release.formats.geo_files import DRIVERS, layer_batches
+from sfumato.release.formats.geo_json import feature_columns, feature_lines, foreign_members, is_feature
+from sfumato.release.formats.lines import Bytes, CellValues, Scanned
+from sfumato.release.formats.lines_csv import CsvHeader, csv_header, scan_csv
+from sfumato.release.formats.lines_json import check_utf8, scan_json
 from sfumato.release.rows import BadRow, TypedValues, Values
 
 BATCH = 1 << 16

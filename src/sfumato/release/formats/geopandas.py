@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import Added, BatchRelease
 from sfumato.release.crs import system_of
-from sfumato.release.layouts import PointLayout, geometry_name
+from sfumato.release.formats.layouts import PointLayout, geometry_name
 from sfumato.release.places import Geometry
 from sfumato.spaces.libraries import shapely_library
 

@@ -18,7 +18,7 @@ from sfumato.labels import listed, pandas_frame
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import optimal_remap
 from sfumato.numbers import Array, Number, as_written, divide, floats, is_exact
-from sfumato.release.estimation_counts import output_places
+from sfumato.release.estimation.counts import output_places
 from sfumato.spaces.finite import place_of
 
 if TYPE_CHECKING:  # an extra

@@ -15,7 +15,7 @@ from numba import njit
 
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.release.batches import BatchRelease
-from sfumato.release.lines import Bytes, Edit, Places, Records, Scanned, blanked, record_texts
+from sfumato.release.formats.lines import Bytes, Edit, Places, Records, Scanned, blanked, record_texts
 from sfumato.release.rows import BadRow
 
 _QUOTE, _NEWLINE, _RETURN, _BACKSLASH = 34, 10, 13, 92

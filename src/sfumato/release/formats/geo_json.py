@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from sfumato.errors import InvalidInput, few, keyword, shown
 from sfumato.release.batches import BatchRelease
 from sfumato.release.crs import WGS84, System, system_of
-from sfumato.release.lines import Bytes, Edit, Scanned
-from sfumato.release.lines_json import JsonRecords
+from sfumato.release.formats.lines import Bytes, Edit, Scanned
+from sfumato.release.formats.lines_json import JsonRecords
 from sfumato.release.rows import BadRow
 
 _LONGEST_HEAD = 1 << 20  # bytes before the first feature

@@ -17,8 +17,8 @@ import pytest
 
 import sfumato as sf
 from box_tables import box_mechanism
-from sfumato.release.layouts import extension_name
-from sfumato.release.metadata import pandas_anew
+from sfumato.release.formats.layouts import extension_name
+from sfumato.release.formats.metadata import pandas_anew
 from sfumato.release.places import Geometry
 from sfumato.release.streams import release_file
 from sfumato.release.tables import release_table

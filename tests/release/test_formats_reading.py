@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.errors import InvalidInput
-from sfumato.release.lines_csv import csv_delimiter, csv_rows
-from sfumato.release.reading import csv_names, file_batches, file_cells, file_schema
+from sfumato.release.formats.lines_csv import csv_delimiter, csv_rows
+from sfumato.release.formats.reading import csv_names, file_batches, file_cells, file_schema
 from sfumato.specs.tables import columns_from_text, read_columns
 
 ROWS = [{"id": str(k), "note": text} for k, text in enumerate(['a "b"', "two\nlines", "x,y", "", " z "])]

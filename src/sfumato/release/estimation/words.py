@@ -10,10 +10,10 @@ import numpy as np
 
 from sfumato.labels import text_of
 from sfumato.numbers import Floats, Number, floats
-from sfumato.release.estimation_intervals import level_of
+from sfumato.release.estimation.intervals import level_of
 
 if TYPE_CHECKING:
-    from sfumato.release.estimation import EstimatedShares
+    from sfumato.release.estimation.estimates import EstimatedShares
 
 _LONGEST_LABEL = 40  # letters of an answer in a table
 _FEWEST, _MOST = 3, 7  # digits after the point

@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sfumato.release.foreign import Foreign
-from sfumato.release.lines import CellValues, Entries, Scanned, edited
-from sfumato.release.lines_csv import scan_csv
-from sfumato.release.lines_json import scan_json
+from sfumato.release.formats.lines import CellValues, Entries, Scanned, edited
+from sfumato.release.formats.lines_csv import scan_csv
+from sfumato.release.formats.lines_json import scan_json
 from sfumato.release.rows import BadRow
 
 Bytes = Any

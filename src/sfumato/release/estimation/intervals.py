@@ -33,7 +33,7 @@ from scipy.special import stdtrit
 
 from sfumato.errors import InvalidInput, short
 from sfumato.numbers import Array, Floats, Number, as_written, is_exact
-from sfumato.release.estimation_counts import WeightedCounts
+from sfumato.release.estimation.counts import WeightedCounts
 
 _NEARLY_ALL = 1 - 1e-9  # a share above this leaves the others no proportions that could be told from rounding
 

@@ -8,8 +8,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.release.decimals import decimal_of
-from sfumato.release.estimation_files import released_counts
+from sfumato.release.estimation.files import released_counts
+from sfumato.release.formats.decimals import decimal_of
 from sfumato.release.places import Position
 from sfumato.release.streams import release_file
 

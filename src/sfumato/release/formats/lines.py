@@ -1,9 +1,9 @@
 """CSV and JSON lines as bytes: the cells of a few columns are found and replaced, everything else is copied as it is.
 
 Quotes, spaces, line ends, the digits of numbers and the order of keys stay as they were written, whatever they mean. A
-scanner (:mod:`~sfumato.release.lines_csv`, :mod:`~sfumato.release.lines_json`) finds where the cells of the wanted
-columns begin and end in a block of whole records; a cell becomes a value only once for each different spelling; an
-editor copies the block with new texts in the place of the old ones.
+scanner (:mod:`~sfumato.release.formats.lines_csv`, :mod:`~sfumato.release.formats.lines_json`) finds where the cells of
+the wanted columns begin and end in a block of whole records; a cell becomes a value only once for each different
+spelling; an editor copies the block with new texts in the place of the old ones.
 """
 
 from __future__ import annotations

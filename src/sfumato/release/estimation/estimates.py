@@ -11,9 +11,9 @@ maximum, without the constraint that shares are not negative, which is (c/N)W fo
 Standard errors and intervals of the maximum are those of that step; where the maximum is inside, and the channel
 square, both are the same.
 
-How far estimates may be off is in :mod:`sfumato.release.estimation_intervals`; the maximum, and the iterative Bayesian
-update that climbs towards it, in :mod:`sfumato.release.estimation_likelihood`; cross tables of several questions in
-:mod:`sfumato.release.estimation_cross`; how many respondents are needed in :mod:`sfumato.release.estimation_plan`.
+How far estimates may be off is in :mod:`sfumato.release.estimation.intervals`; the maximum, and the iterative Bayesian
+update that climbs towards it, in :mod:`sfumato.release.estimation.likelihood`; cross tables of several questions in
+:mod:`sfumato.release.estimation.cross`; how many respondents are needed in :mod:`sfumato.release.estimation.plan`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from sfumato.numbers import (
     product,
     to_flint,
 )
-from sfumato.release.estimation_counts import (
+from sfumato.release.estimation.counts import (
     WeightedCounts,
     counted_rows,
     output_places,
@@ -60,8 +60,8 @@ from sfumato.release.estimation_counts import (
     tally,
     weights_of,
 )
-from sfumato.release.estimation_fit import Fit, fit_of
-from sfumato.release.estimation_intervals import (
+from sfumato.release.estimation.fit import Fit, fit_of
+from sfumato.release.estimation.intervals import (
     Recovery,
     level_of,
     nearest_shares,
@@ -69,8 +69,8 @@ from sfumato.release.estimation_intervals import (
     sample_variances,
     score_intervals,
 )
-from sfumato.release.estimation_likelihood import maximum_likelihood
-from sfumato.release.estimation_words import remarks, share_lines
+from sfumato.release.estimation.likelihood import maximum_likelihood
+from sfumato.release.estimation.words import remarks, share_lines
 from sfumato.rooms import at_front_door
 
 if TYPE_CHECKING:  # an extra
@@ -103,7 +103,7 @@ class EstimatedShares(ABC):
     @property
     @abstractmethod
     def fit(self) -> Fit:
-        """Whether these rows may come from the mechanism at all: :mod:`sfumato.release.estimation_fit`."""
+        """Whether these rows may come from the mechanism at all: :mod:`sfumato.release.estimation.fit`."""
 
     @property
     def linear(self) -> Array:
@@ -125,7 +125,7 @@ class EstimatedShares(ABC):
 
         An estimate outside is not in its interval, and both ends are the same border if nothing else is left.
         Each covers its share with about the level; with ``simultaneous`` all of them together do (Bonferroni), about as
-        well. They are of Wilson's kind, and not symmetric: :mod:`sfumato.release.estimation_intervals`.
+        well. They are of Wilson's kind, and not symmetric: :mod:`sfumato.release.estimation.intervals`.
         """
         wanted, many = level_of(level), self.weights.size if flag(simultaneous, "simultaneous") else 1
         belief = nearest_shares(floats(self.linear))
@@ -209,7 +209,7 @@ class Frequencies(EstimatedShares):
         """Cov(π̂) if the rows are a sample: their secrets are drawn from π one by one.
 
         W^T (diag q − q^T q) W / N for the distribution q of outputs. With the observed frequencies for q and N − 1 for
-        N its expectation is that. With weights: by linearisation, see :mod:`sfumato.release.estimation_intervals`.
+        N its expectation is that. With weights: by linearisation, see :mod:`sfumato.release.estimation.intervals`.
         """
         if self.total < 2:
             raise InvalidInput("a covariance needs at least two rows")
@@ -283,8 +283,8 @@ def frequencies(
     channel
         The channel, or the mechanism, by which the rows were released. Up to 60 exact secrets are treated in fractions.
     released
-        The outputs: see :func:`~sfumato.release.estimation_counts.output_counts`; or
-        :class:`~sfumato.release.estimation_counts.WeightedCounts`.
+        The outputs: see :func:`~sfumato.release.estimation.counts.output_counts`; or
+        :class:`~sfumato.release.estimation.counts.WeightedCounts`.
     weights
         One number for each row, such as survey weights; then ``released`` lists rows.
     method

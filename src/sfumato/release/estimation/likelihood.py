@@ -31,7 +31,7 @@ from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotConverged
 from sfumato.numbers import Floats, at_most, floats, told_apart
-from sfumato.release.estimation_counts import counted_rows, refuse_impossible
+from sfumato.release.estimation.counts import counted_rows, refuse_impossible
 
 _LARGEST_NEWTON = 4000  # secrets; the Hessian then takes 128 MB and a step some ten seconds
 _FIRST_UPDATES = 5  # Bayesian updates before Newton steps
@@ -104,7 +104,7 @@ def iterative_bayesian_update(
     channel
         The channel, or the mechanism, by which the rows were released.
     released
-        The outputs: see :func:`~sfumato.release.estimation_counts.output_counts`.
+        The outputs: see :func:`~sfumato.release.estimation.counts.output_counts`.
     start
         The first prior, uniform by default. A secret that has probability 0 keeps it.
     steps
@@ -148,8 +148,8 @@ def maximum_likelihood(
 ) -> Likeliest:
     """The frequencies of secrets under which the released rows are likeliest, to a certified gap.
 
-    If the unbiased estimate (:func:`~sfumato.release.estimation.frequencies`) of a square channel is not negative, it
-    is this one. Where the channel blurs much, the maximum follows the noise and sits on few secrets; the
+    If the unbiased estimate (:func:`~sfumato.release.estimation.estimates.frequencies`) of a square channel is not
+    negative, it is this one. Where the channel blurs much, the maximum follows the noise and sits on few secrets; the
     :func:`iterative_bayesian_update`, stopped early, is then the better picture.
 
     Parameters

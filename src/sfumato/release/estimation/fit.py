@@ -31,7 +31,7 @@ from scipy.special import logsumexp, xlogy
 from sfumato.channels.channel import Channel
 from sfumato.errors import NotConverged
 from sfumato.numbers import Floats
-from sfumato.release.estimation_likelihood import maximum_likelihood
+from sfumato.release.estimation.likelihood import maximum_likelihood
 
 DOUBTFUL = 1e-3
 """Where people are told: one survey in a thousand looks like this, or fewer."""

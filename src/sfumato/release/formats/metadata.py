@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.errors import InvalidInput, shown
-from sfumato.release.layouts import ABOUT, EXTENSION, geoarrow_anew
+from sfumato.release.formats.layouts import ABOUT, EXTENSION, geoarrow_anew
 from sfumato.release.staying import staying_type
 
 PANDAS = b"pandas"

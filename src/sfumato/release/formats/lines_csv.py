@@ -16,8 +16,8 @@ from numba import njit
 
 from sfumato.errors import InvalidInput, shown
 from sfumato.release.batches import BatchRelease
+from sfumato.release.formats.lines import Bytes, CellValues, Edit, Places, Records, Scanned, unquoted
 from sfumato.release.geometry import refuse_coordinates
-from sfumato.release.lines import Bytes, CellValues, Edit, Places, Records, Scanned, unquoted
 from sfumato.release.rows import BadRow, label_spelling
 from sfumato.release.tables import order_after
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from sfumato.arguments import one_of
 from sfumato.errors import keyword
-from sfumato.release.lines import unquoted
-from sfumato.release.lines_csv import csv_header, scan_csv
+from sfumato.release.formats.lines import unquoted
+from sfumato.release.formats.lines_csv import csv_header, scan_csv
 from sfumato.release.rows import BadRow
 
 _COMMA = re.compile(r"[+-]?(\d*,\d+|\d+,)([eE][+-]?\d+)?", re.ASCII)
