@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 
 from sfumato import losses
 from sfumato.design.boxes.finite import FiniteProblem
-from sfumato.design.boxes.moments import moments
+from sfumato.design.boxes.moments import density_moments
 from sfumato.design.boxes.program import box_program
 from sfumato.design.boxes.symmetry import turns
 from sfumato.lp.cone.blocks import BlockProgram
@@ -100,7 +100,7 @@ def lattice_program(plane: Box, density: Any, cells: int, outputs: int, halvings
     along = (np.arange(outputs) + 0.5) * SIDE / outputs
     where = np.stack(np.meshgrid(along, along, indexing="ij"), axis=-1).reshape(-1, 2)
     group = turns(plane, [axis.breaks for axis in rounding.axes], density)[:1]
-    weighed = moments(rounding, density, max(1, INTEGRATED * CELLS // cells // 2))
+    weighed = density_moments(rounding, density, max(1, INTEGRATED * CELLS // cells // 2))
     return box_program(rounding, weighed, losses.distance(plane), where, float(np.log(2)), halvings, group).program
 
 

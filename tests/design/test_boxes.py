@@ -20,7 +20,7 @@ from sfumato import watch
 from sfumato.design.boxes import optimal
 from sfumato.design.boxes.bound import box_bound, classes_bound, splits_of
 from sfumato.design.boxes.finite import FiniteProblem, bends
-from sfumato.design.boxes.moments import moments
+from sfumato.design.boxes.moments import density_moments
 from sfumato.design.boxes.prices import _without_small, prices
 from sfumato.design.boxes.program import box_program
 from sfumato.design.boxes.symmetry import turns
@@ -200,7 +200,7 @@ def test_bad_input_says_what_to_change() -> None:
 def test_one_column_of_each_orbit_is_enough(metric: str) -> None:
     box = sf.box((1, 1), step="1/4", metric=metric)
     rounding, density = rounding_of(box), np.full((4, 4), 1 / 16)
-    weighed, loss = moments(rounding, density, 2), sf.losses.distance(box)
+    weighed, loss = density_moments(rounding, density, 2), sf.losses.distance(box)
     centres = np.array(list(product((np.arange(4) + 0.5) / 4, repeat=2)))
     group = turns(box, [axis.breaks for axis in rounding.axes], density)
     assert len(group) == 8
@@ -377,13 +377,13 @@ def test_a_finer_lattice_where_people_are_loses_less_than_an_even_one(monkeypatc
     box = sf.box((20,), step="1/2")
     prior = sf.Prior.on_cells([40] * 8 + [1] * 32, box)
     question = prior, sf.losses.distance(box), sf.PrivacyType(box, epsilon=1)
-    finer = optimal.lattice_loss(*question, None, 0.1, Watch(), None)
+    finer = optimal.approximate_loss(*question, None, 0.1, Watch(), None)
 
     def even(box: Any, density: Any, axis: int, many: int) -> list[Fraction]:
         return [box.sides[axis] * Fraction(k, many) for k in range(many + 1)]
 
     monkeypatch.setattr(optimal, "breaks_along", even)
-    assert finer < optimal.lattice_loss(*question, None, 0.1, Watch(), None)
+    assert finer < optimal.approximate_loss(*question, None, 0.1, Watch(), None)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.design.boxes import optimal, patches
-from sfumato.design.boxes.moments import Moments, moments
+from sfumato.design.boxes.moments import Moments, density_moments
 from sfumato.design.boxes.patches import (
     START,
     SWEEPS,
@@ -19,7 +19,7 @@ from sfumato.design.boxes.patches import (
     lattices_for,
     noise_start,
     refined,
-    room,
+    sweep_share,
     swept,
 )
 from sfumato.design.boxes.table import BoxTable
@@ -42,7 +42,7 @@ def town() -> tuple[sf.Prior, Box]:
 
 
 def weigh(rounding: Rounding) -> Moments:
-    return moments(rounding, town()[0].float_weights, 2)
+    return density_moments(rounding, town()[0].float_weights, 2)
 
 
 @cache
@@ -66,7 +66,7 @@ def test_sweeps_keep_sums_and_promises_and_never_lose() -> None:
         assert told == sorted(told, reverse=True)
         assert better.value <= told[-1] * (1 + 1e-9) < table.value  # outputs move once more
         assert np.abs(better.matrix.sum(axis=1) - 1).max() < 1e-9 and better.matrix.min() > 0
-        assert steepest(better.matrix, better.rounding, 1) <= room(sweep) * EPSILON * (1 + 1e-9)
+        assert steepest(better.matrix, better.rounding, 1) <= sweep_share(sweep) * EPSILON * (1 + 1e-9)
         table = better
     assert table.value < 0.96 * start().value
 

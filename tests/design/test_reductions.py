@@ -13,9 +13,9 @@ import sfumato as sf
 from sfumato.design.answer import Answer
 from sfumato.design.problem import FEASIBILITY, Problem, problem
 from sfumato.design.reductions import REDUCTIONS, RESTATEMENTS
-from sfumato.design.simple import bound_of, value_of
+from sfumato.design.simple import multipliers_bound, value_of
 from sfumato.design.solvers import SOLVERS
-from sfumato.design.solvers.reduced import answer_of
+from sfumato.design.solvers.reduced import reduced_answer
 from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram
 from sfumato.privacy import ratio_bounds
@@ -45,7 +45,7 @@ def solved(part: Any) -> Answer:
     """An answer to what is left: a problem, or a program over columns."""
     if isinstance(part, ColumnProgram):
         solution = solve_columns(part, tolerance=1e-7)
-        return answer_of(part, solution, solution.multipliers, "columns")
+        return reduced_answer(part, solution, solution.multipliers, "columns")
     return SOLVERS["highs"](part, 1e-9)
 
 
@@ -66,7 +66,7 @@ def test_the_way_back_leads_to_an_optimum_of_the_whole(step: Any) -> None:
     assert value_of(whole, matrix) == pytest.approx(best, rel=1e-5)
     assert (matrix[whole.ordered_pairs[0]] <= np.exp(whole.logs)[:, None] * matrix[whole.ordered_pairs[1]] + 1e-9).all()
     if step is not DOMINATED:
-        assert bound_of(whole, answer.multipliers) == pytest.approx(best, rel=1e-4)
+        assert multipliers_bound(whole, answer.multipliers) == pytest.approx(best, rel=1e-4)
 
 
 @pytest.mark.parametrize("step", REDUCTIONS, ids=lambda step: str(step.name))

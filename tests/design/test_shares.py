@@ -9,9 +9,9 @@ import pytest
 import sfumato as sf
 from effort import a_few
 from sfumato.design.shares import SharesLost, lost_shares
-from sfumato.design.shares.columns import ByPrograms, HighAndLow, Listed, UpAndDown, source_of
+from sfumato.design.shares.columns import ByPrograms, HighAndLow, Listed, UpAndDown, ray_source
 from sfumato.design.shares.descent import descended
-from sfumato.design.shares.measure import best_measure
+from sfumato.design.shares.measure import best_masses
 from sfumato.design.shares.optimal import output_names
 from sfumato.design.shares.relaxation import relaxed_bound
 from sfumato.errors import InvalidInput, Mismatch, NotConverged, NotSupported
@@ -50,7 +50,7 @@ def test_the_guessed_distribution_matters() -> None:
 def test_beyond_lists_the_bound_is_a_relaxation(space: sf.FiniteSpace, kind: type) -> None:
     n, privacy = len(space), sf.PrivacyType(space, alpha="1/2") if space.name[:4] != "grid" else None
     privacy = privacy or sf.PrivacyType(space, epsilon="0.7")
-    assert isinstance(source_of(privacy, np.full(n, 1 / n)), kind)
+    assert isinstance(ray_source(privacy, np.full(n, 1 / n)), kind)
     found = sf.design(None, None, privacy, objective="shares", tolerance=1e-2)
     assert found.proved == (kind is Listed)
     assert found.mechanism.claim is None or found.proved
@@ -121,7 +121,7 @@ def test_searched_columns_are_as_good_as_listed_ones() -> None:
     masses = np.full(len(columns), 1 / len(columns))
     with one_thread():
         for _ in range(12):
-            measure = best_measure(columns, np.eye(10), masses, 1e-6, Watch())
+            measure = best_masses(columns, np.eye(10), masses, 1e-6, Watch())
             extra, excess = source.beyond(measure, columns, Watch())
             kept = measure.masses > 1e-6
             fresh = extra[excess > 1e-7][:100]
@@ -257,8 +257,8 @@ def test_descents_turn_back_where_a_function_is_infinite() -> None:
 def test_measures_stop_when_the_time_is_up() -> None:
     rays = np.array([[1.5, 0.5], [0.5, 1.5]])
     with pytest.raises(TimeIsUp):
-        best_measure(rays, np.eye(2), np.array([0.5, 0.5]), 1e-9, Watch(0))
-    assert best_measure(rays, np.eye(2), np.array([0.3, 0.9]), 1e-9, Watch()).masses == pytest.approx([0.5, 0.5])
+        best_masses(rays, np.eye(2), np.array([0.5, 0.5]), 1e-9, Watch(0))
+    assert best_masses(rays, np.eye(2), np.array([0.3, 0.9]), 1e-9, Watch()).masses == pytest.approx([0.5, 0.5])
 
 
 def test_what_is_designed_is_no_worse_than_what_is_known() -> None:

@@ -19,7 +19,7 @@ import sfumato as sf
 from sfumato.design import optimal, time_budget
 from sfumato.design.optimal import COMPILING, PROVING, Design, Effort, best_of
 from sfumato.design.problem import Problem, problem
-from sfumato.design.simple import bound_of, joined, simple_answer, value_of
+from sfumato.design.simple import joined, multipliers_bound, simple_answer, value_of
 from sfumato.design.solvers import SOLVERS, interior_near
 from sfumato.design.solvers import column_generation as generation
 from sfumato.design.symmetry import symmetry
@@ -280,11 +280,11 @@ def test_two_answers_are_joined_side_by_side() -> None:
     rough, fine = (SOLVERS["interior"](asked, gap) for gap in (0.3, 1e-6))
     simple = simple_answer(asked)
     assert simple is not None
-    value, bound = value_of(asked, floats(fine.matrix)), bound_of(asked, fine.multipliers)
+    value, bound = value_of(asked, floats(fine.matrix)), multipliers_bound(asked, fine.multipliers)
     for one, other in ((rough, fine), (fine, simple), (simple, fine)):
         both = joined(asked, one, other)
         assert value_of(asked, floats(both.matrix)) == pytest.approx(value)
-        assert bound_of(asked, both.multipliers) == pytest.approx(bound)
+        assert multipliers_bound(asked, both.multipliers) == pytest.approx(bound)
 
 
 def test_without_a_solver_limits_are_kept_or_refused() -> None:

@@ -31,7 +31,7 @@ from sfumato.cli.progress import line, until_asked
 from sfumato.design import Comparison, known_mechanism, objectives
 from sfumato.design.comparison import compare_known as known_mechanisms
 from sfumato.design.comparison_rows import OPTIMAL
-from sfumato.design.families import family_of
+from sfumato.design.families import design_family
 from sfumato.design.known import as_name
 from sfumato.design.objectives import Objective
 from sfumato.errors import InvalidInput, NotSupported, in_one_line
@@ -322,5 +322,5 @@ def _list(spec: Path | None, as_json: bool) -> None:
 def _applies(key: str, question: Question) -> dict[str, Any]:
     """Whether a mechanism exists for a spec, with the reason."""
     assert question.privacy is not None
-    verdict = family_of(question.space).exists(MECHANISMS[key], question.privacy)
+    verdict = design_family(question.space).exists(MECHANISMS[key], question.privacy)
     return {"applies": verdict.outcome == "holds", "reason": verdict.reason}

@@ -18,7 +18,7 @@ TimeLimit = float | Watch | None
 """Seconds, or the watch of a call that has other stages too."""
 
 
-def tell(progress: Progress, state: object, watch: Watch) -> None:
+def tell_state(progress: Progress, state: object, watch: Watch) -> None:
     """Say where a search stands, if anybody listens; who answers with a KeyboardInterrupt wants what there is."""
     try:
         if progress is not None:

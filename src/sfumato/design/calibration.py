@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sfumato.arguments import items, optional_function, positive
 from sfumato.channels.prior import Prior
 from sfumato.design.calibration_sought import Sought
-from sfumato.design.families import family_of
+from sfumato.design.families import design_family
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, NotSupported, expect, shown
@@ -143,7 +143,7 @@ def calibrate(
     (True, True)
     """
     space, wanted = getattr(space, "space", space), as_objective(objective)
-    family = family_of(space, wanted)
+    family = design_family(space, wanted)
     loss, goal = family.stake(loss, space), _goal(goal)
     given = family.precision if precision is None else precision
     width = 1.0 if family.one_sided and positive(given, "the precision") == 1 else relative_width(given)
@@ -181,7 +181,7 @@ def _goal(goal: Any) -> Literal["reach", "keep"]:
 
 def usual_precision(space: FiniteSpace | Box) -> float:
     """The relative width of ε that is left open where nobody asks for another."""
-    return family_of(space).precision
+    return design_family(space).precision
 
 
 def relative_width(precision: float) -> float:
@@ -233,7 +233,7 @@ def curve(
         raise InvalidInput("a curve needs at least one epsilon")
     watch, wanted = watch_of(time_limit), as_objective(objective)
     promises = [PrivacyType(space, epsilon=e) for e in values]
-    best, questions = family_of(space, wanted).curve(prior, loss, promises, wanted, tolerance, executor is None)
+    best, questions = design_family(space, wanted).curve(prior, loss, promises, wanted, tolerance, executor is None)
     if executor is not None:
         if progress is not None:
             raise NotSupported("progress of designs in other processes", ["progress without an executor"])

@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.calibration_sought import Ends, Sought, short
+from sfumato.design.calibration_sought import Ends, Sought, short_epsilon
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import Effort, best_of
 from sfumato.design.problem import Problem, problem
@@ -87,7 +87,7 @@ def _check_target(aim: Fraction, prior: Prior, loss: Loss) -> None:
 def _enclosed(reached: Callable[[Fraction], tuple[bool, Design]], start: Fraction, precision: float) -> Ends:
     """An ε that is enough and one that is not, with designs, as near as was asked for or as there was time for."""
     ends: dict[bool, tuple[Fraction, Design]] = {}
-    epsilon, tried = short(start), 0
+    epsilon, tried = short_epsilon(start), 0
     while True:
         try:
             enough, design = reached(epsilon)
@@ -99,7 +99,7 @@ def _enclosed(reached: Callable[[Fraction], tuple[bool, Design]], start: Fractio
             low, high = ends[False][0], ends[True][0]
             if high - low <= precision * high:
                 return ends
-            epsilon = short((low + high) / 2)
+            epsilon = short_epsilon((low + high) / 2)
         elif tried > _MOST_DOUBLINGS:
             raise InvalidInput("no epsilon of a sensible size meets this target")
         else:

@@ -32,6 +32,6 @@ class Sought:
     progress: Callable[[Any], object] | None
 
 
-def short(value: float | Fraction) -> Fraction:
+def short_epsilon(value: float | Fraction) -> Fraction:
     """An ε of few digits: what people write down."""
     return Fraction(f"{float(value):.6g}")

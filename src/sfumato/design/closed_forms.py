@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.design.answer import Answer, Multipliers
 from sfumato.design.problem import Problem
 from sfumato.design.routes import along_trees
-from sfumato.design.simple import bound_of
+from sfumato.design.simple import multipliers_bound
 from sfumato.memory import room
 from sfumato.numbers import Floats, Integers, floats
 
@@ -39,7 +39,7 @@ def closed_form(problem: Problem, tolerance: float) -> Answer | None:
         return None
     for form in (_on_a_line, _bin_under_a_regular_prior):
         for matrix, multipliers, method in form(problem, _GIVEN_AWAY * tolerance):
-            value, bound = float((problem.float_cost * matrix).sum()), bound_of(problem, multipliers)
+            value, bound = float((problem.float_cost * matrix).sum()), multipliers_bound(problem, multipliers)
             if value - bound <= tolerance * abs(value):
                 return Answer(matrix, multipliers, method, 0, perf_counter() - started)
     return None

@@ -8,7 +8,7 @@ from typing import Any
 from sfumato.channels.prior import Prior
 from sfumato.design.comparison_candidates import Candidates, ComparisonTerms
 from sfumato.design.comparison_rows import Comparison
-from sfumato.design.families import family_of
+from sfumato.design.families import design_family
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.errors import expect
 from sfumato.losses.coordinates import CoordinateLoss
@@ -76,7 +76,7 @@ def compare_known(
     wanted = as_objective(objective)
     privacy = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
     terms = ComparisonTerms(mechanisms, optimal, time_limit, progress)
-    return family_of(privacy.space, wanted).compare(prior, loss, privacy, wanted, terms)
+    return design_family(privacy.space, wanted).compare(prior, loss, privacy, wanted, terms)
 
 
 def known_on_box(

@@ -46,7 +46,7 @@ class ComparisonTerms:
             flag(self.optimal, "optimal")
 
 
-def compared(
+def compared_candidates(
     row: Callable[[str, Any], Compared], best: Callable[..., Design], privacy: PrivacyType, terms: ComparisonTerms
 ) -> tuple[list[Compared], dict[str, str]]:
     """Rows of all candidates that exist, and of the best mechanism where it is looked for; why others are left out."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.comparison_candidates import ComparisonTerms, compared, measured_row
+from sfumato.design.comparison_candidates import ComparisonTerms, compared_candidates, measured_row
 from sfumato.design.comparison_rows import Compared, Comparison, sorted_rows
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
@@ -51,7 +51,7 @@ def compare_for_shares(
         return measured_row(name, made, privacy, guess.exact and is_exact(asked.matrix), "variance", measures)
 
     best = partial(design, guess, None, privacy, objective=objective)
-    rows, left_out = compared(row, best, privacy, terms)
+    rows, left_out = compared_candidates(row, best, privacy, terms)
     least = min([row.value for row in rows if row.proved.outcome == "holds"], default=inf)
     rows = [replace(row, measured={**row.measured, "times": _times(row.value, least)}) for row in rows]
     clear = {"clear": variance_in_the_clear(guess, asked)}

@@ -103,7 +103,7 @@ SHARES = replace(
 )
 
 
-def family_of(space: FiniteSpace | Box, objective: Objective = EXPECTED) -> DesignFamily:
+def design_family(space: FiniteSpace | Box, objective: Objective = EXPECTED) -> DesignFamily:
     """Which kind of question is asked of a space."""
     if objective.criterion == "shares":
         return SHARES

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.design.answer import NO_MULTIPLIERS, Answer, Progress, tell
+from sfumato.design.answer import NO_MULTIPLIERS, Answer, Progress, tell_state
 from sfumato.design.problem import Problem, with_actions
 from sfumato.design.simple import spread_out
 from sfumato.design.solvers import SOLVERS
@@ -37,7 +37,7 @@ def few_actions(problem: Problem, watch: Watch, progress: Progress) -> Answer | 
     many = int(min(_SHARE * left / (_SECONDS * n**2), _MOST))
     if many < _FEWEST or many >= m:
         return None
-    tell(progress, ColumnProgress.beginning(f"solving with {many} outputs first", watch.spent), watch)
+    tell_state(progress, ColumnProgress.beginning(f"solving with {many} outputs first", watch.spent), watch)
     kept = spread_out(problem, many)
     small = replace(problem, loss=with_actions(problem.loss, kept.tolist()))
     try:

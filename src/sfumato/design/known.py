@@ -9,7 +9,7 @@ from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior
-from sfumato.design.families import family_of
+from sfumato.design.families import design_family
 from sfumato.errors import InvalidInput, NotSupported, expect, shown
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss
@@ -59,7 +59,7 @@ def known_mechanism(
     privacy, key = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=1) makes one"), as_name(name)
     if flag(remap, "remap") and (prior is None or loss is None):
         raise InvalidInput("a remap is for somebody who knows a prior and has a loss: give both")
-    return family_of(privacy.space).known(MECHANISMS[key], privacy, prior, loss, remap)
+    return design_family(privacy.space).known(MECHANISMS[key], privacy, prior, loss, remap)
 
 
 def as_name(name: Any) -> str:

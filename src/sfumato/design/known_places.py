@@ -11,7 +11,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.verify import claim, prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.comparison_candidates import ComparisonTerms, compared, measured_row
+from sfumato.design.comparison_candidates import ComparisonTerms, compared_candidates, measured_row
 from sfumato.design.comparison_rows import Compared, Comparison, sorted_rows
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
@@ -49,7 +49,7 @@ def compare_for_loss(
     def row(name: str, made: Any) -> Compared:
         return measured_row(name, made, privacy, prior.exact and loss.exact, "remapped", measures)
 
-    rows, left_out = compared(row, partial(design, prior, loss, privacy), privacy, terms)
+    rows, left_out = compared_candidates(row, partial(design, prior, loss, privacy), privacy, terms)
     return Comparison("loss", prior, loss, privacy, sorted_rows(rows), left_out, {"blind": prior_loss(prior, loss)})
 
 

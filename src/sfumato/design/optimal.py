@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.arguments import optional_function, positive
 from sfumato.channels.prior import Prior
-from sfumato.design.answer import Answer, tell
+from sfumato.design.answer import Answer, tell_state
 from sfumato.design.boxes.choice import design_on_box
 from sfumato.design.boxes.optimal import TOLERANCE as BOX_TOLERANCE
 from sfumato.design.certified import proved_design
@@ -191,7 +191,7 @@ class Effort:
     def announce(self, stage: str, watch: Watch | None = None) -> None:
         """Tell what begins now."""
         watch = watch or watch_of(self.time_limit)
-        tell(self.progress, ColumnProgress.beginning(stage, watch.spent), watch)
+        tell_state(self.progress, ColumnProgress.beginning(stage, watch.spent), watch)
 
 
 def best_of(problem: Problem, effort: Effort) -> Design:

@@ -186,7 +186,7 @@ def prices_of(problem: Problem, multipliers: Multipliers) -> Floats:
     return np.asarray(multipliers[usable].reduced(problem.float_cost, factors[usable]).min(axis=1))
 
 
-def bound_of(problem: Problem, multipliers: Multipliers) -> float:
+def multipliers_bound(problem: Problem, multipliers: Multipliers) -> float:
     """What multipliers prove of the expected loss, in floats."""
     return float(prices_of(problem, multipliers).sum())
 
@@ -201,7 +201,7 @@ def joined(problem: Problem, one: Answer, other: Answer | None) -> Answer:
     cheaper = min(one, other, key=lambda answer: value_of(problem, floats(answer.matrix)))
     if not problem.objective.plain or problem.events:
         return cheaper if len(cheaper.multipliers) else replace(one, matrix=cheaper.matrix, method=cheaper.method)
-    tighter = max(one, other, key=lambda answer: bound_of(problem, answer.multipliers))
+    tighter = max(one, other, key=lambda answer: multipliers_bound(problem, answer.multipliers))
     if tighter is cheaper:
         return cheaper
     given = tighter.multipliers

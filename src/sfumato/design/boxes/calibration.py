@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 from sfumato.channels.prior import Prior
 from sfumato.design.boxes.choice import design_on_box, noise_design, too_large
-from sfumato.design.boxes.optimal import Aim, lattice_loss, silent_loss
-from sfumato.design.calibration_sought import Ends, Sought, short
+from sfumato.design.boxes.optimal import Aim, approximate_loss, silent_loss
+from sfumato.design.calibration_sought import Ends, Sought, short_epsilon
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import Effort, design, searching
 from sfumato.design.result import BoxDesign, Design
@@ -106,7 +106,7 @@ class BoxCalibration:
         self._check_target()
         try:
             start = self._noise()
-            table = short(_TABLE_BELOW * float(start))
+            table = short_epsilon(_TABLE_BELOW * float(start))
             if True in self.ends and self._noisy(table):
                 self._noise_below()
             else:
@@ -200,7 +200,7 @@ class BoxCalibration:
 
     def _noise(self) -> Fraction:
         """An ε that is enough for noise, proved, if there is such noise on this box; else about that."""
-        epsilon = short(_NOISE_LOSS * self.box.dimension / float(self.within) * _ABOVE * self.stretch)
+        epsilon = short_epsilon(_NOISE_LOSS * self.box.dimension / float(self.within) * _ABOVE * self.stretch)
         if self.outputs is not None:
             return epsilon
         for _ in range(_TRIES):
@@ -211,7 +211,7 @@ class BoxCalibration:
             part = float(found.loss / self.within)
             if part <= 1 and (part >= 1 - self.close / 8 or not self._noisy(epsilon)):
                 return epsilon
-            epsilon = short(float(epsilon) * part * (1 + self.close / 32))
+            epsilon = short_epsilon(float(epsilon) * part * (1 + self.close / 32))
         return epsilon
 
     def _noise_below(self) -> None:
@@ -221,7 +221,7 @@ class BoxCalibration:
             part = float(found.bound / self.beyond)
             if not self._open() or part <= 0:
                 return
-            epsilon = short(float(epsilon) * part / _ABOVE)
+            epsilon = short_epsilon(float(epsilon) * part / _ABOVE)
             if not self._noisy(epsilon):
                 self._below(epsilon)
                 return
@@ -257,7 +257,7 @@ class BoxCalibration:
     def _moved(self, epsilon: Fraction, part: float) -> Fraction:
         """The ε at which a loss or bound is 1/part times what it is here, by the slope of the curve; never far away."""
         way = min(max(log(part) / self.slope, -_FARTHEST), _FARTHEST)
-        return short(float(epsilon) * exp(way))
+        return short_epsilon(float(epsilon) * exp(way))
 
     def _estimated(self, start: Fraction) -> Fraction:
         """Where tables lose just less than the target, by secants through losses in floats.
@@ -272,7 +272,7 @@ class BoxCalibration:
             if self._noisy(epsilon):
                 return epsilon
             stage = watch if places else self._stage()
-            value = lattice_loss(
+            value = approximate_loss(
                 self.prior, self.loss, PrivacyType(self.box, epsilon=epsilon), self.outputs,
                 self._tolerance() if fine else _ROUGH, stage, self._told(epsilon),
             )  # fmt: skip
@@ -291,7 +291,7 @@ class BoxCalibration:
                 inside[side] = (max, min)[side](inside[side], here[0])
             aimed = goal - (self.close * self.slope / 16 if fine else 0.0)
             way = here[0] + min(max((here[1] - aimed) / self.slope, -_FARTHEST), _FARTHEST)
-            epsilon = short(exp(_within(way, *inside)))
+            epsilon = short_epsilon(exp(_within(way, *inside)))
         return epsilon
 
     def _slope(self, one: tuple[float, float], other: tuple[float, float]) -> None:
@@ -332,7 +332,7 @@ class BoxCalibration:
                 better = min(better, float(epsilon) * exp(-_FIRST_FALL * 2**count))
             kept = log(float(self.ends[False][0])) if False in self.ends else -inf
             way = max(log(better) if better else -inf, here - _FARTHEST)
-            epsilon = short(exp(_within(way, kept, missed)))
+            epsilon = short_epsilon(exp(_within(way, kept, missed)))
 
 
 def _within(way: float, low: float, high: float) -> float:

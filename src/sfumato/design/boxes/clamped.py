@@ -9,10 +9,10 @@ from __future__ import annotations
 from math import ceil, prod
 
 from sfumato.channels.prior import Prior
-from sfumato.design.boxes.moments import moments
+from sfumato.design.boxes.moments import density_moments
 from sfumato.design.boxes.noise_rows import clamped_points, clamped_rows
 from sfumato.design.boxes.optimal import LARGEST_LATTICE
-from sfumato.design.boxes.table import BoxTable, moved
+from sfumato.design.boxes.table import BoxTable, moved_outputs
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.mechanisms.box_noise import laplace_noise
 from sfumato.numbers import exact
@@ -58,10 +58,10 @@ def clamped_noise(prior: Prior, loss: CoordinateLoss, privacy: PrivacyType, watc
     noise = laplace_noise(PrivacyType(Box(box.sides, steps, box.metric), epsilon=exact(rate)), parts=1)
     breaks = [[step * k for k in range(many + 1)] for step, many in zip(steps, cells, strict=True)]
     rounding = rounding_of(box, breaks=breaks)
-    weighed = moments(rounding, prior.float_weights, parts)
+    weighed = density_moments(rounding, prior.float_weights, parts)
     rows, told = clamped_rows(noise), clamped_points(rounding)
     table = BoxTable(rounding, noise.halvings, told, rows, 0.0, weighed.parts)
-    return moved(table, weighed, loss)
+    return moved_outputs(table, weighed, loss)
 
 
 def _cells(box: Box, rate: float, most: int) -> tuple[int, ...] | None:

@@ -19,8 +19,8 @@ from sfumato.certify.coordinates import BoxMechanism, check_prior, prove_on_box
 from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.boxes.anchors import interpolated
-from sfumato.design.boxes.moments import Moments, moments
-from sfumato.design.boxes.table import best_places, claim_of, exact_points
+from sfumato.design.boxes.moments import Moments, density_moments
+from sfumato.design.boxes.table import best_places, exact_points, table_claim
 from sfumato.design.comparison_candidates import ComparisonTerms, names_of_known
 from sfumato.design.comparison_rows import OPTIMAL, Compared, Comparison, sorted_rows
 from sfumato.design.objectives import Objective
@@ -157,7 +157,7 @@ def known_for_points(
 def with_loss(mechanism: BoxMechanism, prior: Prior, loss: CoordinateLoss) -> BoxMechanism:
     """The same mechanism, with what it loses at most for a prior proved."""
     check_prior(prior, loss, mechanism.box)
-    weighed = moments(mechanism.rounding, prior.float_weights, _PARTS)
+    weighed = density_moments(mechanism.rounding, prior.float_weights, _PARTS)
     return _with_loss(mechanism, mechanism.weights, mechanism.outputs, prior, loss, weighed)
 
 
@@ -172,7 +172,7 @@ def _with_loss(
     cost = weighed.costs(loss.at(weighed.points, _floats(outputs, mechanism.box)))
     return prove_on_box(
         weights, mechanism.privacy, mechanism.rounding, outputs, rate=mechanism.rate, halvings=mechanism.halvings,
-        claim=claim_of(weights, cost, prior, loss, _PARTS), provenance=mechanism.provenance,
+        claim=table_claim(weights, cost, prior, loss, _PARTS), provenance=mechanism.provenance,
     )  # fmt: skip
 
 
@@ -193,7 +193,7 @@ def remapped(mechanism: BoxMechanism, prior: Prior, loss: CoordinateLoss) -> Box
     """
     mechanism = expect(mechanism, BoxMechanism, "a mechanism on a box", "smooth(table, box) makes one")
     check_prior(prior, loss, mechanism.box)
-    weighed = moments(mechanism.rounding, prior.float_weights, _PARTS)
+    weighed = density_moments(mechanism.rounding, prior.float_weights, _PARTS)
     masses = np.asarray(weighed.weights.T @ (mechanism.weights / float(mechanism.total)).astype(np.float64))
     places = best_places(_floats(mechanism.outputs, mechanism.box), masses, weighed.points, loss)
     weights, outputs = merged_columns(mechanism.weights, exact_points(places, mechanism.box.origin))

@@ -33,14 +33,14 @@ class Moments:
         return np.asarray(self.weights @ losses)
 
 
-def moments(rounding: Rounding, density: Floats, parts: int) -> Moments:
+def density_moments(rounding: Rounding, density: Floats, parts: int) -> Moments:
     """The moments of a density (masses of the cells of the box), every piece cut into so many parts along an axis.
 
     Examples
     --------
     >>> from sfumato.spaces.box import box
     >>> from sfumato.spaces.splines import rounding_of
-    >>> found = moments(rounding_of(box((1,), step="1/2")), np.array([0.5, 0.5]), 2)
+    >>> found = density_moments(rounding_of(box((1,), step="1/2")), np.array([0.5, 0.5]), 2)
     >>> found.weights.toarray().sum(axis=1).round(6).tolist(), found.points.ravel().tolist()
     ([0.083333, 0.416667, 0.416667, 0.083333], [0.0, 0.25, 0.5, 0.75, 1.0])
     """

@@ -18,11 +18,11 @@ import numpy as np
 
 from sfumato.certify.coordinates import BoxBound, BoxMechanism, prove_on_box
 from sfumato.channels.prior import Prior
-from sfumato.design.answer import tell
+from sfumato.design.answer import tell_state
 from sfumato.design.boxes.axes import breaks_along, cells_apart, lattice_cells, parts_of_cells, parts_of_pieces
 from sfumato.design.boxes.bound import box_bound, classes_bound, splits_of
 from sfumato.design.boxes.finite import FiniteProblem
-from sfumato.design.boxes.moments import Moments, moments
+from sfumato.design.boxes.moments import Moments, density_moments
 from sfumato.design.boxes.near import MOST_AT_ONCE
 from sfumato.design.boxes.patches import Patches, patches_for
 from sfumato.design.boxes.prices import prices, window_prices
@@ -32,11 +32,11 @@ from sfumato.design.boxes.symmetry import Turn, turns
 from sfumato.design.boxes.table import (
     TOTAL,
     BoxTable,
-    claim_of,
     exact_points,
     few_bits,
     integer_weights,
-    moved,
+    moved_outputs,
+    table_claim,
 )
 from sfumato.design.result import BoxDesign
 from sfumato.errors import NotConverged, PrivacyViolation, TooLarge
@@ -115,7 +115,7 @@ class Aim:
     bound: float | None = None
 
 
-def lattice_loss(
+def approximate_loss(
     prior: Prior | None, loss: Any, privacy: PrivacyType, outputs: Any, tolerance: float, watch: Watch,
     progress: Callable[[Any], object] | None,
 ) -> float:  # fmt: skip
@@ -368,14 +368,14 @@ class BoxSearch:
         cost = weighed.costs(self.loss.at(weighed.points, middle)).sum(axis=0)
         best = middle[[int(cost.argmin())]]
         table = BoxTable(rounding, 0, best, np.ones((len(rounding), 1)), float(cost.min()), weighed.parts)
-        return moved(table, weighed, self.loss) if self.outputs is None else table
+        return moved_outputs(table, weighed, self.loss) if self.outputs is None else table
 
     def _rounding(self, cells: tuple[int, ...]) -> Rounding:
         breaks = [breaks_along(self.box, self.density, axis, many) for axis, many in enumerate(cells)]
         return rounding_of(self.box, breaks=breaks)
 
     def _moments(self, rounding: Rounding, outputs: int | None = None) -> Moments:
-        return moments(rounding, self.density, parts_of_pieces(rounding, float(self.rate), outputs))
+        return density_moments(rounding, self.density, parts_of_pieces(rounding, float(self.rate), outputs))
 
     def _improve(self, mesh: float) -> None:
         """Solve the conic program of a finer lattice."""
@@ -408,7 +408,7 @@ class BoxSearch:
         def solved() -> BoxTable:
             found = program.whole(solution.matrix)
             table = BoxTable(rounding, _HALVINGS, where, found, solution.value, weighed.parts)
-            return moved(table, weighed, self.loss) if self.outputs is None else table
+            return moved_outputs(table, weighed, self.loss) if self.outputs is None else table
 
         try:
             table = solved()
@@ -493,7 +493,7 @@ class BoxSearch:
     # ------------------------------------------------------------- telling and proving
 
     def _announce(self, stage: str) -> None:
-        tell(self.progress, ColumnProgress.beginning(stage, self.watch.spent), self.watch)
+        tell_state(self.progress, ColumnProgress.beginning(stage, self.watch.spent), self.watch)
 
     def _told(self, state: ColumnProgress) -> None:
         """A program in the midst of its solution has a value that counts if it is better than what there is."""
@@ -506,7 +506,9 @@ class BoxSearch:
             value = (self.table.value if value is None else value) * self.safe
             bound = -np.inf if self.bound is None else float(self.bound.value)
             gap = (value - bound) / value if self.bound is not None else np.inf
-            tell(self.progress, ColumnProgress(self.iterations, value, bound, gap, self.watch.spent, stage), self.watch)
+            tell_state(
+                self.progress, ColumnProgress(self.iterations, value, bound, gap, self.watch.spent, stage), self.watch
+            )
 
     def _proved(self, stopped: bool) -> BoxDesign:
         """The best of both sides before the kernel."""
@@ -540,7 +542,7 @@ class BoxSearch:
         return f"the smallest finite problem for one has {points} points, more than {most}"
 
     def _mechanism(self, table: BoxTable) -> BoxMechanism:
-        weighed = moments(table.rounding, self.density, table.parts)
+        weighed = density_moments(table.rounding, self.density, table.parts)
         cost = weighed.costs(self.loss.at(weighed.points, table.outputs))
         if self.given is None:
             points = exact_points(table.outputs, self.box.origin)
@@ -549,7 +551,7 @@ class BoxSearch:
         outputs = points if self.box.dimension > 1 else [point[0] for point in points]
         for mixed, total in few_bits(len(table.outputs), self.safe - 1):
             weights = integer_weights(table.matrix, mixed, total)
-            claim = claim_of(weights, cost, self.prior, self.loss, table.parts, self.bound)
+            claim = table_claim(weights, cost, self.prior, self.loss, table.parts, self.bound)
             if total < TOTAL and claim.value > self.safe * table.value:
                 continue
             try:

@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from sfumato.design.boxes.moments import Moments
 from sfumato.design.boxes.noise_rows import clamped_points, clamped_rows
 from sfumato.design.boxes.program import blocks_of
-from sfumato.design.boxes.table import BoxTable, best_places, moved
+from sfumato.design.boxes.table import BoxTable, best_places, moved_outputs
 from sfumato.errors import InvalidInput, NotConverged
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.lp.cone.blocks import Block, BlockProgram
@@ -54,7 +54,7 @@ _UNEVEN = 2.0  # times as many people as in the mean cell are in the fullest one
 _ACCURACY = 5e-3  # the gap of a patch: sweeps that follow gain more than that
 
 
-def room(sweep: int) -> float:
+def sweep_share(sweep: int) -> float:
     """The part of ε that a sweep may use."""
     return float(1 - (1 - START) / 2 ** (sweep + 1))
 
@@ -72,7 +72,7 @@ def noise_start(privacy: PrivacyType, parts: tuple[int, ...], weigh: Callable[[R
     np.add.at(joined, which.ravel(), matrix.T)
     matrix = np.ascontiguousarray(joined.T)
     middle = np.clip((squares + 0.5) * grid, 0.0, [float(side) for side in loss.box.sides])
-    return moved(BoxTable(noise.rounding, 1, middle, matrix, 0.0, weighed.parts), weighed, loss)
+    return moved_outputs(BoxTable(noise.rounding, 1, middle, matrix, 0.0, weighed.parts), weighed, loss)
 
 
 def refined(table: BoxTable, weigh: Callable[[Rounding], Moments], loss: CoordinateLoss) -> BoxTable:
@@ -91,7 +91,7 @@ def refined(table: BoxTable, weigh: Callable[[Rounding], Moments], loss: Coordin
         numbers = halved(numbers, axis)
     weighed = weigh(rounding)
     matrix = numbers.reshape(len(rounding), -1)
-    return moved(replace(table, rounding=rounding, matrix=matrix, parts=weighed.parts), weighed, loss)
+    return moved_outputs(replace(table, rounding=rounding, matrix=matrix, parts=weighed.parts), weighed, loss)
 
 
 def halved(numbers: Floats, axis: int) -> Floats:
@@ -188,7 +188,7 @@ def swept(
     ``rate`` is ε in units of the map; ``told`` hears of the loss after every patch. Patches have no column in common,
     and what a patch does depends on its own columns only: they are solved side by side.
     """
-    blocks = blocks_of(table.rounding, room(sweep) * rate, table.halvings)
+    blocks = blocks_of(table.rounding, sweep_share(sweep) * rate, table.halvings)
     cost = weighed.costs(loss.at(weighed.points, table.outputs))
     matrix, value = table.matrix.copy(), table.value
     patches = list(_patches(table, rate, _SHIFTS[sweep % len(_SHIFTS)]))
@@ -205,7 +205,7 @@ def swept(
             told(value)
     except KeyboardInterrupt:  # what has been gained so far is kept
         watch.stop()
-    return moved(replace(table, matrix=matrix), weighed, loss)
+    return moved_outputs(replace(table, matrix=matrix), weighed, loss)
 
 
 def _patches(table: BoxTable, rate: float, shift: float) -> Iterator[tuple[Integers, Integers]]:

@@ -56,7 +56,7 @@ class BoxTable:
         return _PROOF * self.matrix.size
 
 
-def moved(table: BoxTable, weighed: Moments, loss: CoordinateLoss) -> BoxTable:
+def moved_outputs(table: BoxTable, weighed: Moments, loss: CoordinateLoss) -> BoxTable:
     """The same table with every output at the point where it loses least, as far as a few steps lead there.
 
     For Euclidean distances that is a geometric median (Weiszfeld's iteration), for sums of distances a median along
@@ -195,7 +195,7 @@ def exact_points(points: Floats, origin: tuple[Fraction, ...]) -> list[tuple[Fra
     return [tuple(o + Fraction(x) for o, x in zip(origin, row, strict=True)) for row in points.tolist()]
 
 
-def claim_of(
+def table_claim(
     weights: Array, cost: Floats, prior: Prior, loss: CoordinateLoss, parts: int, bound: BoxBound | None = None
 ) -> BoxClaim:
     """What a table of integers is claimed to lose: the sum of its costs in floats, and what they may have rounded."""

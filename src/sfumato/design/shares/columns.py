@@ -52,7 +52,7 @@ class RaySource(Protocol):
         """Columns r with the most of |B r|² − m·r, in falling order, and what they have."""
 
 
-def kind_of(privacy: PrivacyType) -> str:
+def kind_of_rays(privacy: PrivacyType) -> str:
     """``"one distance"``, ``"tree"``, ``"cycle"`` or ``"any"``: which list of rays a metric has."""
     n, (first, second) = len(privacy.space), privacy.space.pairs
     lengths = privacy.space.pair_distances.values
@@ -64,9 +64,9 @@ def kind_of(privacy: PrivacyType) -> str:
     return "cycle" if len(first) == n and (degrees == 2).all() else "any"
 
 
-def source_of(privacy: PrivacyType, weights: Floats) -> RaySource:
+def ray_source(privacy: PrivacyType, weights: Floats) -> RaySource:
     """The rays of a type as a list, if it is short, or a search for them."""
-    n, kind = len(privacy.space), kind_of(privacy)
+    n, kind = len(privacy.space), kind_of_rays(privacy)
     if n <= _LISTED[kind]:
         return Listed.of(privacy, weights)
     first, second = privacy.space.pairs

@@ -29,7 +29,7 @@ Centre = tuple[Floats, Floats, Floats]
 """B, m, and masses with Σ q_y r_y = 1."""
 
 
-def rows_of(wanted: Floats) -> tuple[Floats, Floats]:
+def rank_factors(wanted: Floats) -> tuple[Floats, Floats]:
     """Orthonormal columns and independent rows whose product is a workload: only as many as its rank count."""
     left, values, right = np.linalg.svd(wanted, full_matrices=False)
     rank = int((values > _RANK * values[0]).sum())

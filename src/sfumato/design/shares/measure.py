@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from sfumato.design.shares.dual import dual_measure, rows_of, variance_of
+from sfumato.design.shares.dual import dual_measure, rank_factors, variance_of
 from sfumato.errors import NotConverged
 from sfumato.numbers import Floats, floats
 from sfumato.watch import Watch
@@ -46,9 +46,9 @@ class ColumnMeasure:
     prices: Floats
 
 
-def best_measure(columns: Floats, wanted: Floats, masses: Floats, tolerance: float, watch: Watch) -> ColumnMeasure:
+def best_masses(columns: Floats, wanted: Floats, masses: Floats, tolerance: float, watch: Watch) -> ColumnMeasure:
     """The best masses of columns (rows of a table, p·r = 1), to a relative tolerance, from any positive ones on."""
-    turned, rows = rows_of(wanted)
+    turned, rows = rank_factors(wanted)
     n = columns.shape[1]
     # W has 1 to itself, whatever is asked for: W p = 1
     if np.linalg.matrix_rank(np.vstack([wanted, np.ones(n)])) < n and (len(rows) + 1) * n <= _LARGEST_DUAL:

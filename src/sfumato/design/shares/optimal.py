@@ -27,7 +27,7 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.comparison_candidates import promise_kept
 from sfumato.design.objectives import Objective, weighted
 from sfumato.design.result import Design
-from sfumato.design.shares.columns import Listed, RaySource, source_of
+from sfumato.design.shares.columns import Listed, RaySource, ray_source
 from sfumato.design.shares.descent import descended
 from sfumato.design.shares.measure import ALIKE
 from sfumato.design.shares.relaxation import relaxed_bound
@@ -116,7 +116,7 @@ class _Task:
 
     def found(self, prior: Prior, tolerance: float, *, quiet: bool = False) -> tuple[RaySource, Found]:
         """Columns and masses at a distribution."""
-        source = source_of(self.privacy, prior.float_weights)
+        source = ray_source(self.privacy, prior.float_weights)
         seconds = self.watch.share(_FOR_PROOF if source.complete else _FOR_SEARCH)
         aim = max(tolerance / 10, 1e-9)
         return source, searched(source, self.centred(prior), aim, seconds, None if quiet else self.progress)

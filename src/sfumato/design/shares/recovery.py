@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from sfumato.certify.mechanism import Mechanism
-from sfumato.design.shares.columns import kind_of
+from sfumato.design.shares.columns import kind_of_rays
 from sfumato.measures.shares import recoverable
 from sfumato.verdict import Outcome
 
@@ -37,7 +37,7 @@ def lost_shares(mechanism: Mechanism, *, named: bool = False) -> str:
 
 def _has_named_answers(mechanism: Mechanism) -> bool:
     texts = all(isinstance(label, str) for label in mechanism.privacy.space.labels)
-    return texts and kind_of(mechanism.privacy) in ("tree", "one distance")
+    return texts and kind_of_rays(mechanism.privacy) in ("tree", "one distance")
 
 
 def warn_of_lost_shares(mechanism: Mechanism) -> None:

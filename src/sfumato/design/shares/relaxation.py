@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
 
-from sfumato.design.shares.columns import kind_of
+from sfumato.design.shares.columns import kind_of_rays
 from sfumato.design.shares.descent import descended
 from sfumato.numbers import Array, Floats
 from sfumato.privacy.type import PrivacyType
@@ -100,7 +100,7 @@ def _lifted(privacy: PrivacyType, weights: Floats, wanted: Floats) -> tuple[Rela
     sum is at least (p·s)², so that the first two are at least a²c² M/(1 + M), which is a²c² − fc²/4 for the M below;
     and Σ λ_x ≤ 1 + 2f/(f − 1)² leaves the rest at most a²c² − fc²/2.
     """
-    if kind_of(privacy) != "one distance":
+    if kind_of_rays(privacy) != "one distance":
         return None
     n, factor = len(weights), np.exp(privacy.rate * privacy.space.pair_distances.floats)[0]
     below = np.hstack([np.eye(n), -np.ones((n, 1))])

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import qr
 
-from sfumato.design.answer import tell
+from sfumato.design.answer import tell_state
 from sfumato.design.shares.columns import RaySource
-from sfumato.design.shares.measure import ColumnMeasure, best_measure
+from sfumato.design.shares.measure import ColumnMeasure, best_masses
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.numbers import Floats
 from sfumato.watch import TimeIsUp, Watch
@@ -53,7 +53,7 @@ class Found:
         return replace(one, measure=measure, bound=proof.bound, iterations=max(self.iterations, other.iterations))
 
 
-def bound_of(source: RaySource, found: Found, wanted: Floats) -> float:
+def _bound_of(source: RaySource, found: Found, wanted: Floats) -> float:
     """What B and m prove, if the rays are listed: with t p more, t their largest excess, it holds for all."""
     if not source.complete:
         return -np.inf
@@ -73,14 +73,14 @@ def searched(
     rough, before = _ROUGH, np.inf
     for count in range(1, _ROUNDS + 1):
         try:
-            measure = best_measure(columns, wanted, masses, rough, watch if best is not None else Watch())
+            measure = best_masses(columns, wanted, masses, rough, watch if best is not None else Watch())
             extra, excess = source.beyond(measure, columns, watch if best is not None else Watch())
         except TimeIsUp:
             break
         bound = 2 * float((wanted * measure.dual).sum()) - float(measure.prices.sum() + excess[0])
         best = Found(columns, measure, bound if source.complete else -np.inf, count, False).or_better(best)
         gap = (best.measure.value - best.bound) / best.measure.value
-        tell(progress, ColumnProgress(count, best.measure.value, best.bound, gap, watch.spent), watch)
+        tell_state(progress, ColumnProgress(count, best.measure.value, best.bound, gap, watch.spent), watch)
         values.append(measure.value)
         slow = len(values) > _PATIENCE and values[-_PATIENCE - 1] < (1 + _LITTLE) * values[-1]
         if gap <= tolerance or (not source.complete and slow) or watch.over:
@@ -118,11 +118,11 @@ def polished(source: RaySource, found: Found, wanted: Floats, watch: Watch) -> F
         kept[:] = True  # the best W is singular, and columns that hardly have mass keep it from being so
     try:
         fine = _FINE if source.complete else _ENOUGH
-        measure = best_measure(found.columns[kept], wanted, found.measure.masses[kept], fine, watch)
+        measure = best_masses(found.columns[kept], wanted, found.measure.masses[kept], fine, watch)
     except TimeIsUp:
         return found
     fresh = replace(found, columns=found.columns[kept], measure=measure)
-    return replace(fresh, bound=bound_of(source, fresh, wanted)).or_better(found)
+    return replace(fresh, bound=_bound_of(source, fresh, wanted)).or_better(found)
 
 
 def fewest(found: Found) -> Found:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
-from sfumato.design.simple import bound_of, joined, prices_of, value_of
+from sfumato.design.simple import joined, multipliers_bound, prices_of, value_of
 from sfumato.design.solvers.interior import solve_by_interior_point
-from sfumato.design.solvers.reduced import show
+from sfumato.design.solvers.reduced import show_bounds
 from sfumato.errors import SolverError
 from sfumato.lp import LinearProgram, solve
 from sfumato.numbers import Array, floats, fractions, object_array
@@ -70,12 +70,12 @@ class _Generation:
 
     def __init__(self, problem: Problem, watch: Watch, progress: Progress, rough: Answer) -> None:
         self.problem, self.watch, self.progress, self.rough = problem, watch, progress, rough
-        self.value, self.bound = value_of(problem, floats(rough.matrix)), bound_of(problem, rough.multipliers)
+        self.value, self.bound = value_of(problem, floats(rough.matrix)), multipliers_bound(problem, rough.multipliers)
         self.rounds = 0
 
     def show(self) -> None:
         """Show the best value and the best bound so far."""
-        show(self.progress, self.rounds, self.value, self.bound, self.watch)
+        show_bounds(self.progress, self.rounds, self.value, self.bound, self.watch)
 
     def generate(self, pool: _Pool, prices: Array | None) -> Answer | None:
         """Rounds until no ray is missing, or no time is left; None where that was before the end of the first."""

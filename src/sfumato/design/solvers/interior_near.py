@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.design.answer import Answer, Multipliers, Progress, TimeLimit
 from sfumato.design.problem import Problem
 from sfumato.design.routes import along_edges
-from sfumato.design.solvers.reduced import show
+from sfumato.design.solvers.reduced import show_bounds
 from sfumato.lp.cone.near import PeakSolution, first_losses, solve_peaks
 from sfumato.lp.cone.program import ColumnProgress, Ending
 from sfumato.lp.proof.covering import Cover, covered
@@ -123,7 +123,7 @@ class _OutputSearch:
             self.best, self.value = result, result.solution.cost
         if bound > self.bound:
             self.cover, self.bound = cover, bound
-        show(self.progress, self.iterations, self.value, self.bound, self.watch)
+        show_bounds(self.progress, self.iterations, self.value, self.bound, self.watch)
 
     def _take_unfinished(self, rounds: list[_RoundResult]) -> None:
         """The round before has often come further than one that is cut short."""
@@ -144,7 +144,7 @@ class _OutputSearch:
         def show_round(state: ColumnProgress) -> None:
             some = f"{outputs} of {m} outputs, " if outputs < m else ""
             stage = f"{some}gap {at_most(state.gap)} among pairs at peaks"
-            show(self.progress, done + state.iteration, self.value, self.bound, self.watch, stage)
+            show_bounds(self.progress, done + state.iteration, self.value, self.bound, self.watch, stage)
 
         return show_round
 

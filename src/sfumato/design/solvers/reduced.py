@@ -40,11 +40,11 @@ def solve_reduced(
     if solution.ended is Ending.TIME and not solution.iterations:
         raise TimeIsUp  # its starting point is worse than what needs no solver
     kept = thinned(program, solution, _SPENT * tolerance * abs(solution.value))
-    answer = answer_of(program, solution, kept, method)
+    answer = reduced_answer(program, solution, kept, method)
     return answer if step is None else step.invert(answer)
 
 
-def show(progress: Progress, iteration: int, value: float, bound: float, watch: Watch, stage: str = "") -> None:
+def show_bounds(progress: Progress, iteration: int, value: float, bound: float, watch: Watch, stage: str = "") -> None:
     """Show the best value and the best bound so far, where somebody looks."""
     if progress is not None:
         gap = (value - bound) / max(abs(value), 1e-300) if np.isfinite(value) else np.inf
@@ -63,7 +63,7 @@ def _with_thinned_bounds(
     return thinned_state
 
 
-def answer_of(
+def reduced_answer(
     program: ColumnProgram, solution: ColumnSolution, kept: Kept | NDArray[np.float64], method: str
 ) -> Answer:
     """A solution of a program, with those of its multipliers that are kept."""

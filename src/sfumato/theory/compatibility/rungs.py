@@ -32,7 +32,7 @@ from sfumato.design.choice import to_a_gap
 from sfumato.design.objectives import worst_secret
 from sfumato.design.problem import Problem, problem
 from sfumato.design.result import Design
-from sfumato.design.solvers.reduced import answer_of
+from sfumato.design.solvers.reduced import reduced_answer
 from sfumato.design.symmetry import Symmetry, by_group, symmetry
 from sfumato.errors import InvalidChannel, NotConverged, SolverError
 from sfumato.lp import LinearProgram, solve
@@ -221,7 +221,7 @@ class Level:
             return solver(problem, tolerance)
         values = solution.multipliers
         kept = np.where(values > _NEGLIGIBLE * values.max(initial=0.0), values, 0.0)
-        return step.invert(answer_of(step.part, solution, kept, "block interior point for the worst row"))
+        return step.invert(reduced_answer(step.part, solution, kept, "block interior point for the worst row"))
 
 
 def _shares(answer: Answer) -> Floats:
