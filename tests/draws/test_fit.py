@@ -30,7 +30,7 @@ from sfumato.draws.plans import AddedNoise, TablePlan
 from sfumato.draws.randomness import FreshStream, InsecureSeed, SeededBits
 from sfumato.mechanisms.continuous import on_lattice, pixelate, truncated_laplace
 from sfumato.mechanisms.lattice import Lattice
-from sfumato.mechanisms.lattice_draws import cells_of
+from sfumato.mechanisms.lattice_draws import lattice_plan
 from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.mechanisms.tight import LatticeMechanism, lattice_tight_constraints
 from sfumato.release.sampler import Sampler, integer_noise, sampler
@@ -220,7 +220,7 @@ def test_grids_with_all_that_is_rare_made_frequent(name: str) -> None:
     spill = int(np.ravel_multi_index(made.spill, made.lattice.shape))
     excess = [float(row[spill]) for row in shares]
     bounds = (Fraction(min(excess) - 0.2) * total, Fraction(max(excess) + 0.02) * total)
-    plan = cells_of(replace(lopsided, missing=bounds), digits=3, low=2, mix=2)
+    plan = lattice_plan(replace(lopsided, missing=bounds), digits=3, low=2, mix=2)
     slow = Sampler(None, None, plan, "for tests")
     assert fits(table_p_value(slow, shares, seed=7, draws=9000))
 

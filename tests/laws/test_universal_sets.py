@@ -14,7 +14,7 @@ from sfumato.channels.channel import Channel
 from sfumato.theory.universal import universal_design, worst_case_regret
 from sfumato.theory.universal.prior_sets import all_priors
 from sfumato.theory.universal.question import pose
-from sfumato.theory.universal.regret import _passes_rays, cells_of
+from sfumato.theory.universal.regret import _passes_rays, loss_cells
 from strategies import alphas, exact_private_channels, trees
 from strategies import losses as random_losses
 
@@ -85,6 +85,6 @@ def test_corollary_7_and_the_criterion_of_rays(space: sf.FiniteSpace, alpha: Fra
         served.append(none)
         asked = pose(loss, privacy)
         if len(kernel.support) == len(space) and not asked.trivial:
-            cells = cells_of(asked, kernel.channel, all_priors(space))
+            cells = loss_cells(asked, kernel.channel, all_priors(space))
             assert _passes_rays(asked, cells) == none
     assert any(served) == bool(universal_design(loss, privacy).exists)

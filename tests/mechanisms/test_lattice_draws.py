@@ -15,7 +15,7 @@ from sfumato.draws.randomness import FreshStream, SystemBits
 from sfumato.errors import NotSupported
 from sfumato.mechanisms import lattice_draws
 from sfumato.mechanisms.lattice import KERNEL_BITS, Lattice
-from sfumato.mechanisms.lattice_draws import LatticePlan, cells_of, weight_of
+from sfumato.mechanisms.lattice_draws import LatticePlan, lattice_plan, weight_of
 from sfumato.mechanisms.tight import LatticeMechanism, lattice_tight_constraints
 
 TOTAL = 1 << KERNEL_BITS
@@ -49,7 +49,7 @@ def test_parts_of_a_row_add_up_to_its_weights(name: str) -> None:
 @pytest.mark.parametrize("name", [*OFFSETS, *NOISE])
 def test_no_weight_exceeds_its_proposal(name: str) -> None:
     mechanism = mechanism_of(name)
-    proposals = cells_of(mechanism).proposals
+    proposals = lattice_plan(mechanism).proposals
     for secret in all_cells(mechanism)[::2]:
         for cell in range(len(mechanism.lattice)):
             low, high = proposals.bounds(secret, cell, 64)
@@ -60,7 +60,7 @@ def test_no_weight_exceeds_its_proposal(name: str) -> None:
 def test_offsets_are_proposed_with_the_chances_they_are_judged_by(name: str) -> None:
     """Fold all offsets into the grid, from every secret, and compare with M."""
     mechanism = mechanism_of(name)
-    proposals: Any = cells_of(mechanism).proposals
+    proposals: Any = lattice_plan(mechanism).proposals
     shape = mechanism.lattice.shape
     weights = proposals.tables.weights[0].tolist()
     assert weights[-1] == proposals.anywhere * len(mechanism.lattice)
@@ -80,7 +80,7 @@ def test_noise_is_proposed_with_the_chances_it_is_judged_by(name: str) -> None:
     lattice = NOISE[name]
     mechanism = lattice_tight_constraints(lattice, alpha="2/3")
     alpha, share = Fraction(2, 3), Fraction(1, 2**20)
-    proposals = cells_of(mechanism).proposals
+    proposals = lattice_plan(mechanism).proposals
 
     def along(x: int, y: int, side: int) -> Fraction:
         if side == 1:
@@ -102,7 +102,7 @@ def test_noise_is_proposed_with_the_chances_it_is_judged_by(name: str) -> None:
 @pytest.mark.parametrize("name", [*OFFSETS, *NOISE])
 def test_compiled_proposals_agree_with_the_slow_ones(name: str) -> None:
     mechanism = mechanism_of(name)
-    proposals = cells_of(mechanism).proposals
+    proposals = lattice_plan(mechanism).proposals
     secrets = np.array(all_cells(mechanism)).T
     lanes = np.arange(secrets.shape[1])
     waiting = np.repeat(lanes, 5)
@@ -121,7 +121,7 @@ def test_any_cell_can_be_proposed() -> None:
     """The rare proposals, made frequent: they are judged like the others."""
     for name in ("plane", "manhattan"):
         mechanism = mechanism_of(name)
-        proposals = cells_of(mechanism, mix=2).proposals
+        proposals = lattice_plan(mechanism, mix=2).proposals
         secret = (0,) * 2
         lanes = np.arange(4000)
         found = proposals.propose(np.zeros((2, 4000), dtype=np.int64), lanes, FreshStream(SystemBits()), lanes, 1)
@@ -185,7 +185,7 @@ def lopsided(name: str) -> LatticeMechanism:
 @pytest.mark.parametrize("name", ["plane", "manhattan"])
 def test_the_integer_below_two_to_the_sixty_decides_between_the_parts(name: str) -> None:
     mechanism = lopsided(name)
-    cells = LatticePlan(mechanism, cells_of(mechanism_of(name)).proposals)
+    cells = LatticePlan(mechanism, lattice_plan(mechanism_of(name)).proposals)
     count, secret = len(mechanism.lattice), (1, 2)
     spill = int(np.ravel_multi_index(mechanism.spill, mechanism.lattice.shape))
     missing = TOTAL - count * mechanism.floor - sum(weight_of(mechanism, secret, c) for c in range(count))
@@ -217,14 +217,14 @@ def test_most_proposals_are_taken() -> None:
     for lattice, epsilon, least in (
         (Lattice((100, 100)), "0.8", 0.55), (Lattice((100, 100)), 1, 0.55), (Lattice((20, 20, 20)), 2, 0.5),
     ):  # fmt: skip
-        proposals: Any = cells_of(lattice_tight_constraints(lattice, epsilon=epsilon)).proposals
+        proposals: Any = lattice_plan(lattice_tight_constraints(lattice, epsilon=epsilon)).proposals
         assert TOTAL / proposals.tables.total > least
 
 
 def test_boxes_too_large_for_a_table_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lattice_draws, "_LARGEST_BOX", 10)
     with pytest.raises(NotSupported, match="a table of proposals"):
-        cells_of(mechanism_of("plane"))
+        lattice_plan(mechanism_of("plane"))
 
 
 def test_what_is_assumed_of_a_mechanism_is_checked() -> None:
@@ -232,6 +232,6 @@ def test_what_is_assumed_of_a_mechanism_is_checked() -> None:
     bumped = made.diagonal.copy()
     bumped[1, 1] += 1
     with pytest.raises(AssertionError, match="more than the border"):
-        cells_of(replace(made, diagonal=bumped))
+        lattice_plan(replace(made, diagonal=bumped))
     with pytest.raises(AssertionError, match="rarer"):
-        cells_of(replace(made, diagonal=made.diagonal + made.diagonal // 1000))
+        lattice_plan(replace(made, diagonal=made.diagonal + made.diagonal // 1000))

@@ -16,9 +16,9 @@ from sfumato.privacy.similarity import (
     float_powers,
     inverse_of,
     quotient,
+    signed_solution,
     similarity,
     solve_balls,
-    solve_exactly,
     solve_signs,
     symmetry_classes,
     verified_solve,
@@ -35,7 +35,7 @@ def test_the_quotient_solves_the_whole_system(space: sf.FiniteSpace, alpha: Frac
     system = quotient(space, rhs)
     powers = exact_powers(privacy, system.values)
     assert powers is not None
-    found = solve_exactly(system, powers, [rhs[x] for x in system.representatives])
+    found = signed_solution(system, powers, [rhs[x] for x in system.representatives])
     if found is not None:
         assert (similarity(privacy) @ found.values[system.classes] == np.array(rhs, dtype=object)).all()
 
@@ -47,7 +47,7 @@ def test_balls_and_floats_agree_with_rationals(space: sf.FiniteSpace, alpha: Fra
     system = quotient(space)
     powers, one = exact_powers(privacy, system.values), [Fraction(1)] * len(system)
     assert powers is not None
-    truth = solve_exactly(system, powers, one)
+    truth = signed_solution(system, powers, one)
     with flint.ctx.workprec(128):
         balls = solve_balls(system, ball_powers(space, system.values, ball_rate(privacy)), one)
     matrix = system.floats(float_powers(privacy, system.values))

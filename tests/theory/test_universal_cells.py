@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.errors import NotSupported
 from sfumato.numbers import common_denominator
 from sfumato.theory.universal.cells import cell_vertices, extreme_rays
-from sfumato.theory.universal.opponents import worst_prior
+from sfumato.theory.universal.opponents import opposing_prior
 
 tables = st.tuples(st.integers(1, 3), st.integers(1, 4)).flatmap(
     lambda shape: st.lists(
@@ -112,7 +112,7 @@ def test_the_worst_prior_attains_its_bound(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, outputs, actions = rng.integers(1, 6, 3)
     pieces, spent = rng.random((outputs, actions, n)), rng.random(n)
-    prior, bound = worst_prior(pieces, spent, rng.dirichlet(np.ones(n)))
+    prior, bound = opposing_prior(pieces, spent, rng.dirichlet(np.ones(n)))
     value = (pieces @ prior).min(axis=1).sum() - spent @ prior
     assert value <= bound <= value + 1e-9
     other = rng.dirichlet(np.ones(n))

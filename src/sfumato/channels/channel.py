@@ -15,7 +15,7 @@ from sfumato.channels.tabular import Tabular, as_numpy
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, advice, expect, shown
 from sfumato.labels import column_names, table_in_order
 from sfumato.numbers import Array, array, divide, floats, fractions, is_exact
-from sfumato.spaces.finite import label_tuple, place_of
+from sfumato.spaces.finite import label_place, label_tuple
 
 __all__ = ["Channel", "as_channel", "check_secrets", "normalise"]
 
@@ -121,7 +121,7 @@ class Channel(Tabular):
 
     def row(self, secret: Any) -> Array:
         """The output distribution of one secret."""
-        return np.asarray(self.matrix[place_of(secret, self.secrets, "the secret of a row")])
+        return np.asarray(self.matrix[label_place(secret, self.secrets, "the secret of a row")])
 
     def to_floats(self) -> Channel:
         """The same channel in float64, rows renormalised."""

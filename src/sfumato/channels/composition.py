@@ -12,7 +12,7 @@ from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import secrets_of
 from sfumato.errors import InvalidInput, Mismatch, shown
 from sfumato.numbers import Number, as_written, is_exact, product, together
-from sfumato.spaces.finite import place_of
+from sfumato.spaces.finite import label_place
 
 __all__ = ["cascade", "choice", "oblivious", "parallel", "remap", "restrict"]
 
@@ -75,7 +75,7 @@ def choice(probability: Number, first: Channel, second: Channel) -> Channel:
 def restrict(channel: Channel, secrets: Iterable[Any]) -> Channel:
     """The restriction M↓X′: rows of the given secrets only."""
     channel, chosen = as_channel(channel), tuple(items(secrets, "the secrets of a restriction"))
-    rows = [place_of(s, channel.secrets, "the secrets of a restriction") for s in chosen]
+    rows = [label_place(s, channel.secrets, "the secrets of a restriction") for s in chosen]
     return Channel(chosen, channel.matrix[rows], channel.outputs)
 
 
@@ -83,5 +83,5 @@ def oblivious(mechanism: Channel, query: Callable[[Any], Any], databases: Any) -
     """H ∘ f: answer the query, then disclose the answer by H; the secrets are databases."""
     mechanism, labels = as_channel(mechanism), secrets_of(databases)
     answers = [answer_of(query, "the query", db) for db in labels]
-    rows = [place_of(answer, mechanism.secrets, "answers of the query") for answer in answers]
+    rows = [label_place(answer, mechanism.secrets, "answers of the query") for answer in answers]
     return Channel(labels, mechanism.matrix[rows], mechanism.outputs)

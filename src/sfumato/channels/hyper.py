@@ -15,7 +15,7 @@ from sfumato.channels.tabular import as_numpy
 from sfumato.errors import InvalidInput, shown
 from sfumato.labels import pandas_frame
 from sfumato.numbers import Array, divide, floats, is_exact, together
-from sfumato.spaces.finite import place_of
+from sfumato.spaces.finite import label_place
 
 if TYPE_CHECKING:  # an extra
     import pandas
@@ -84,7 +84,7 @@ def output_distribution(prior: Prior, channel: Channel) -> Array:
 def posterior(prior: Prior, channel: Channel, output: Any) -> Prior:
     """What is believed of the secret after one output was seen."""
     prior, channel = as_prior(prior), as_channel(channel)
-    column = joint(prior, channel)[:, place_of(output, channel.outputs, "the output that was seen")]
+    column = joint(prior, channel)[:, label_place(output, channel.outputs, "the output that was seen")]
     total = column.sum()
     if total == 0:
         raise InvalidInput(f"output {shown(output)} has probability 0 under this prior")

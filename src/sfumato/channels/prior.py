@@ -17,7 +17,7 @@ from sfumato.errors import InvalidPrior, advice, expect, short, shown
 from sfumato.labels import in_order, labelled, listed, pandas_series
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
 from sfumato.spaces.box import Box, as_box
-from sfumato.spaces.finite import FiniteSpace, label_tuple, place_of
+from sfumato.spaces.finite import FiniteSpace, label_place, label_tuple
 
 if TYPE_CHECKING:  # an extra
     import pandas
@@ -94,7 +94,7 @@ class Prior:
     def point(cls, space: Any, secret: Any) -> Prior:
         """All weight on one secret."""
         secrets = secrets_of(space)
-        place = place_of(secret, secrets, "the secret of a point prior")
+        place = label_place(secret, secrets, "the secret of a point prior")
         return cls(secrets, [int(i == place) for i in range(len(secrets))])
 
     @classmethod
@@ -167,7 +167,7 @@ class Prior:
 
     def __getitem__(self, secret: Any) -> Any:
         """The probability of one secret."""
-        return self.weights[place_of(secret, self.secrets, "the secret of a prior")]
+        return self.weights[label_place(secret, self.secrets, "the secret of a prior")]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return as_numpy(self.weights, dtype, copy)

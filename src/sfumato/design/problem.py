@@ -29,7 +29,7 @@ from sfumato.privacy.events import EventPromise, event_promises
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.constructors import graph
-from sfumato.spaces.finite import place_of
+from sfumato.spaces.finite import label_place
 from sfumato.watch import Watch
 
 Under = Predicate | tuple[Predicate, Any] | Iterable[Predicate | tuple[Predicate, Any]]
@@ -193,7 +193,7 @@ def problem(
         wanted = items(outputs, "outputs")
         if not wanted:
             raise InvalidInput("outputs must name at least one action of the loss")
-        loss = with_actions(loss, [place_of(w, loss.actions, "outputs as actions of the loss") for w in wanted])
+        loss = with_actions(loss, [label_place(w, loss.actions, "outputs as actions of the loss") for w in wanted])
     ceilings = tuple(ceiling(limit, loss, privacy.space) for limit in objective.limits)
     whole = Problem(prior, loss, privacy, objective, ceilings, events)
     left = DOMINATED_ACTIONS(whole)

@@ -16,7 +16,7 @@ from sfumato.channels.tabular import Tabular, as_numpy
 from sfumato.errors import InvalidInput, InvalidLoss, Mismatch, expect, shown
 from sfumato.labels import in_order, table_in_order
 from sfumato.numbers import Array, Number, array, as_written, is_exact, together
-from sfumato.spaces.finite import label_tuple, place_of
+from sfumato.spaces.finite import label_place, label_tuple
 
 __all__ = ["Gain", "Loss", "add", "lift", "restrict_loss", "scale"]
 
@@ -76,8 +76,8 @@ class _Stake(Tabular):
 
     def at(self, action: Any, secret: Any) -> Any:
         """Its value for one action and one secret."""
-        row = place_of(action, self.actions, f"the action of a {self.kind}")
-        return self.matrix[row, place_of(secret, self.secrets, f"the secret of a {self.kind}")]
+        row = label_place(action, self.actions, f"the action of a {self.kind}")
+        return self.matrix[row, label_place(secret, self.secrets, f"the secret of a {self.kind}")]
 
     def __repr__(self) -> str:
         shape = f"{len(self.actions)} actions, {len(self.secrets)} secrets"
@@ -168,7 +168,7 @@ def scale(loss: Loss, factor: Number | Iterable[Number]) -> Loss:
 def restrict_loss(loss: Loss, secrets: Iterable[Any]) -> Loss:
     """The restriction ℓ↓X′ to some of the secrets."""
     loss, chosen = as_loss(loss), items(secrets, "the secrets of a restriction")
-    columns = [place_of(s, loss.secrets, "the secrets of a restriction") for s in chosen]
+    columns = [label_place(s, loss.secrets, "the secrets of a restriction") for s in chosen]
     return Loss(loss.actions, chosen, loss.matrix[:, columns], loss.name)
 
 

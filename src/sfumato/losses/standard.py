@@ -16,7 +16,7 @@ from sfumato.losses.loss import Gain, Loss
 from sfumato.memory import check_room
 from sfumato.numbers import Array, Number, array, floats, number
 from sfumato.spaces.box import Box
-from sfumato.spaces.finite import FiniteSpace, as_space, label_tuple, place_of
+from sfumato.spaces.finite import FiniteSpace, as_space, label_place, label_tuple
 from sfumato.spaces.lengths import in_unit
 
 __all__ = [
@@ -133,7 +133,9 @@ def threshold(space: FiniteSpace, radius: Number) -> Loss:
 def member(space: Any, subset: Iterable[Any]) -> Loss:
     """Is x in S? 0 for the right answer, 1 for the wrong one; actions are True and False."""
     secrets = secrets_of(space)
-    inside = {place_of(member, secrets, "the members asked for") for member in items(subset, "the members asked for")}
+    inside = {
+        label_place(member, secrets, "the members asked for") for member in items(subset, "the members asked for")
+    }
     outside = np.array([int(x not in inside) for x in range(len(secrets))])
     return Loss((True, False), secrets, np.stack([outside, 1 - outside]), "member")
 

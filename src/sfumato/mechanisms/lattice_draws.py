@@ -64,7 +64,7 @@ class Proposed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LatticePlan:
-    """Draws from a :class:`LatticeMechanism`; made by :func:`cells_of`.
+    """Draws from a :class:`LatticeMechanism`; made by :func:`lattice_plan`.
 
     ``proposals`` take so many ``words`` of a lane to ``propose`` a cell for each of the secrets that wait, with chances
     that exceed the weights up to a factor; their ``bounds`` enclose M to so many bits.
@@ -163,7 +163,9 @@ def lattice_identity(mechanism: LatticeMechanism) -> bytes:
     return words.encode() + similarities.tobytes() + mechanism.diagonal.tobytes()
 
 
-def cells_of(mechanism: LatticeMechanism, *, digits: int = 64, low: int | None = None, mix: int = _MIX) -> LatticePlan:
+def lattice_plan(
+    mechanism: LatticeMechanism, *, digits: int = 64, low: int | None = None, mix: int = _MIX
+) -> LatticePlan:
     """What draws from the tight-constraints mechanism of a grid.
 
     Tests make rare events frequent: by few ``digits`` of a word, few digits ``low`` of a table, a small ``mix``, where

@@ -48,7 +48,7 @@ from sfumato.mechanisms.lattice import (
     offset_lengths,
     shifted_products,
 )
-from sfumato.mechanisms.lattice_draws import LatticePlan, cells_of, lattice_identity
+from sfumato.mechanisms.lattice_draws import LatticePlan, lattice_identity, lattice_plan
 from sfumato.mechanisms.proved import LARGEST_TABLE, proved
 from sfumato.numbers import Number, at_least, at_most, common_denominator, exact, float_above, floats
 from sfumato.privacy.regular import has_tight_constraints
@@ -238,7 +238,7 @@ class LatticeMechanism:
 
     def as_plan(self) -> LatticePlan:
         """Rejection from proved bounds."""
-        return cells_of(self)
+        return lattice_plan(self)
 
     def as_charge(self) -> Charge:
         """What a ledger adds up."""

@@ -23,7 +23,15 @@ from sfumato.channels.channel import Channel
 from sfumato.errors import InvalidInput
 from sfumato.privacy.predicates import Predicate
 from sfumato.privacy.predicates_curves import Tail
-from sfumato.privacy.predicates_definitions import EXISTENCE, Breach, Definition, breaks, doubling, mixed, transformed
+from sfumato.privacy.predicates_definitions import (
+    EXISTENCE,
+    Breach,
+    Definition,
+    breaks,
+    doubling,
+    mixing_breach,
+    transformed,
+)
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 Point = tuple[Fraction, Fraction]
@@ -157,7 +165,7 @@ def _not_convex(
     predicate: Predicate, weight: Fraction, left: Point, right: Point, why: str = "M is not concave"
 ) -> Verdict:
     """Two allowed points, and one between them that is not."""
-    breach = mixed(weight, _two_outputs(left), _two_outputs(right))
+    breach = mixing_breach(weight, _two_outputs(left), _two_outputs(right))
     return _refuted(predicate, breach, _blend(weight, left, right), why, (3,))
 
 
@@ -200,7 +208,7 @@ def _numeric_axioms(predicate: Predicate) -> Verdict:
     if above[k] > 4 * slack:
         left, middle, right = (Fraction(k + i, 128) for i in range(3))
         ends = [(a, predicate.bounds(a)[0] if a else Fraction(0)) for a in (left, right)]
-        breach = mixed(Fraction(1, 2), *map(_two_outputs, ends))
+        breach = mixing_breach(Fraction(1, 2), *map(_two_outputs, ends))
         if breaks(breach, predicate):
             return _not_convex(predicate, Fraction(1, 2), ends[0], ends[1], f"M is not concave around {middle}")
     search = AxiomSearch(128, 0, 129)
@@ -313,7 +321,7 @@ def _small_cases(definition: Definition, random: Random) -> Iterator[Breach]:
         merged = {i: y if i == z else i for i in range(size)}
         yield transformed(first, Channel.deterministic(range(size), merged.__getitem__))
     yield transformed(first, doubling(size))
-    yield mixed(Fraction(1, 2), first, second)
+    yield mixing_breach(Fraction(1, 2), first, second)
 
 
 def _row(size: int, random: Random) -> list[Fraction]:

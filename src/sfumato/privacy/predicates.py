@@ -26,14 +26,14 @@ from sfumato.privacy.predicates_curves import (
     CurvePart,
     Growth,
     Line,
-    closed_form,
+    density_parts,
     growth,
     numeric_tails,
     probability,
     shift_of,
 )
 from sfumato.privacy.predicates_density import moved_tails
-from sfumato.privacy.tradeoff import TradeOff, interpolated
+from sfumato.privacy.tradeoff import TradeOff, polygon_height
 
 __all__ = [
     "Predicate",
@@ -130,7 +130,7 @@ class Predicate:
         """Rationals around M(a), equal where it is known to be rational."""
         at, bits = as_written(a, "a probability"), precision(bits)
         if self.points:
-            value = interpolated(self.points, at)
+            value = polygon_height(self.points, at)
             return value, value
         if self.relation is not None:
             raise NotSupported(f"curves of {self.name}, which is given as a function", ["q(a, b)"])
@@ -200,25 +200,25 @@ def gaussian(mu: Number) -> Predicate:
     >>> round(float(curve.upper(0.5)), 6), curve("1/2", "0.8413"), curve("1/2", "0.8414")
     (0.841345, True, False)
     """
-    return Predicate(f"Gaussian, shift {as_written(mu, 'mu')}", closed_form("gaussian", shift_of(mu), "right"))
+    return Predicate(f"Gaussian, shift {as_written(mu, 'mu')}", density_parts("gaussian", shift_of(mu), "right"))
 
 
 def laplace(*, epsilon: Number | None = None, alpha: Number | None = None) -> Predicate:
     """Moved tails of the Laplace density e^{−|x|}/2, the shift being ε; weaker events get less than ε-DP gives."""
     factor = growth(epsilon, alpha)
-    return Predicate(f"Laplace, shift {factor.epsilon}", closed_form("laplace", factor, "right"))
+    return Predicate(f"Laplace, shift {factor.epsilon}", density_parts("laplace", factor, "right"))
 
 
 def logistic(*, epsilon: Number | None = None, alpha: Number | None = None) -> Predicate:
     """Moved tails of the logistic density: M(a) = s·a / (s·a + 1 − a) with s = e^ε, so odds grow by at most s."""
     factor = growth(epsilon, alpha)
-    return Predicate(f"logistic, shift {factor.epsilon}", closed_form("logistic", factor, "right"))
+    return Predicate(f"logistic, shift {factor.epsilon}", density_parts("logistic", factor, "right"))
 
 
 def gumbel(*, epsilon: Number | None = None, alpha: Number | None = None, tail: str = "right") -> Predicate:
     """Moved tails of the Gumbel density: 1 − (1 − a)^s on the right, a^{1/s} on the left, s = e^ε."""
     factor = growth(epsilon, alpha)
-    return Predicate(f"Gumbel, {tail} tail, shift {factor.epsilon}", closed_form("gumbel", factor, tail))
+    return Predicate(f"Gumbel, {tail} tail, shift {factor.epsilon}", density_parts("gumbel", factor, tail))
 
 
 def exponential(*, epsilon: Number | None = None, alpha: Number | None = None, tail: str = "right") -> Predicate:
@@ -227,7 +227,7 @@ def exponential(*, epsilon: Number | None = None, alpha: Number | None = None, t
     Both together are ε-differential privacy, as is the right one symmetrised.
     """
     factor = growth(epsilon, alpha)
-    return Predicate(f"exponential, {tail} tail, shift {factor.epsilon}", closed_form("exponential", factor, tail))
+    return Predicate(f"exponential, {tail} tail, shift {factor.epsilon}", density_parts("exponential", factor, tail))
 
 
 _SCIPY_NAMES = {
@@ -262,7 +262,7 @@ def from_distribution(distribution: Any, shift: Number, *, tail: str = "right") 
     name = f"{family.name}, {tail} tail, shift {moved}"
     if family.name in _SCIPY_NAMES:
         scale = distribution.args[1] if len(distribution.args) > 1 else distribution.kwds.get("scale", 1)
-        parts = closed_form(_SCIPY_NAMES[family.name], shift_of(moved / as_written(scale, "the scale")), tail)
+        parts = density_parts(_SCIPY_NAMES[family.name], shift_of(moved / as_written(scale, "the scale")), tail)
         return Predicate(name, parts)
     t = float(moved)
 
@@ -314,7 +314,7 @@ def from_points(points: Iterable[tuple[Number, Number]]) -> Predicate:
     curve = tuple(corners)
 
     def relation(a: Fraction, b: Fraction) -> bool:
-        return 1 - interpolated(curve, 1 - a) <= b <= interpolated(curve, a)
+        return 1 - polygon_height(curve, 1 - a) <= b <= polygon_height(curve, a)
 
     return Predicate(name, relation=relation, points=curve)
 

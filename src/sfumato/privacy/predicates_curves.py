@@ -27,7 +27,7 @@ from sfumato.privacy.promise import promise
 _MOST_BITS = 2048
 
 
-def between(
+def rational_between(
     value: Fraction, bounds: Callable[[int], tuple[Fraction, Fraction]], most_bits: float = inf
 ) -> Fraction | None:
     """A rational between a value and a number with bounds of any precision: below the value, or not; None for a tie.
@@ -96,7 +96,7 @@ class Growth:
             return (gap > 0) - (gap < 0)
         if left * right <= 0:
             return (left > right) - (left < right)
-        end = between(left / right, self.bounds)
+        end = rational_between(left / right, self.bounds)
         assert end is not None
         return 1 if (left / right > end) == (right > 0) else -1
 
@@ -289,7 +289,7 @@ class Tail:
 
     def allows(self, a: Fraction, b: Fraction) -> bool | None:
         """Whether b ≤ M(a); None where no precision tells."""
-        end = between(b, lambda bits: self.bounds(a, bits), _MOST_BITS if self.proved else 64)
+        end = rational_between(b, lambda bits: self.bounds(a, bits), _MOST_BITS if self.proved else 64)
         return None if end is None else b <= end
 
     def reflected(self) -> Tail:
@@ -309,7 +309,7 @@ def numeric_tails(
     return tuple(Tail(family, Growth(Fraction(1)), side) for side in tails(tail))
 
 
-def closed_form(name: str, moved: Fraction | Growth, tail: str) -> tuple[CurvePart, ...]:
+def density_parts(name: str, moved: Fraction | Growth, tail: str) -> tuple[CurvePart, ...]:
     """The parts of a named density whose boundary moves by t in units of its scale, given as t or as e^t."""
     s = moved if isinstance(moved, Growth) else _exponential(moved)
     zero = Fraction(0)

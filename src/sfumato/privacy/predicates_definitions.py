@@ -96,7 +96,7 @@ def transformed(channel: Channel, post_processing: Channel) -> Breach:
     return Breach(TRANSFORMATION, (channel,), cascade(channel, post_processing), post_processing)
 
 
-def mixed(weight: Fraction, first: Channel, second: Channel) -> Breach:
+def mixing_breach(weight: Fraction, first: Channel, second: Channel) -> Breach:
     """What would be a breach of convexity."""
     return Breach(CONVEXITY, (first, second), mixture(weight, first, second), weight=weight)
 
@@ -319,7 +319,7 @@ def k_of_n_pairs(k: int, n: int, predicate: Predicate) -> Definition:
         return Channel(range(2 * n), [[1 - x % 2 * t, x % 2 * t] for x, t in enumerate(apart)])
 
     def suspects() -> Iterable[Breach]:
-        yield mixed(Fraction(1, 2), telling(set(range(n - k))), telling(set(range(k, n))))
+        yield mixing_breach(Fraction(1, 2), telling(set(range(n - k))), telling(set(range(k, n))))
 
     trivial = {0: "it asks for nothing", n: f"every pair keeps {base.name}" if base.proved else ""}
     return Definition(

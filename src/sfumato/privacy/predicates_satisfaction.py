@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.numbers import ROUNDING, exact, float_above, float_below, told_apart
 from sfumato.privacy.predicates import Predicate, as_predicate
-from sfumato.privacy.predicates_curves import CurvePart, Line, Tail, between
+from sfumato.privacy.predicates_curves import CurvePart, Line, Tail, rational_between
 from sfumato.privacy.tradeoff import (
     best_event,
     excess_band,
@@ -178,7 +178,7 @@ def _in_words(channel: Channel, predicate: Predicate, broken: BrokenEvent) -> st
     a, b = (str(v) if short else f"{float(v)}" for v in (broken.a, broken.b))
     limit = ""
     if broken.allowed is not None:
-        end = between(broken.b, lambda bits: predicate.bounds(broken.a, bits), _MOST_SHOWN_BITS)
+        end = rational_between(broken.b, lambda bits: predicate.bounds(broken.a, bits), _MOST_SHOWN_BITS)
         bound = predicate.bounds(broken.a)[1] if end is None else end
         much, most = told_apart(broken.b, bound, 10)
         b = b if short or much == most else told_apart(broken.b, bound, 17)[0]

@@ -53,8 +53,8 @@ from sfumato.privacy.similarity import (
     exact_powers,
     float_powers,
     quotient,
+    signed_solution,
     similarity,
-    solve_exactly,
     solve_signs,
 )
 from sfumato.privacy.type import PrivacyType, as_type, ball_rate
@@ -388,7 +388,7 @@ def _separation(
     unit = [Fraction(int(c == worst)) for c in range(len(system))]
     powers = exact_powers(privacy, system.values)
     if solution.exact and powers is not None:
-        column = solve_exactly(system, powers, unit)
+        column = signed_solution(system, powers, unit)
         assert column is not None
         return _lifted(system, rhs, column.values, secret)
     values = floats(solution.values)

@@ -21,10 +21,10 @@ from sfumato.channels.ratios import log_ratios, logarithms
 from sfumato.errors import advice, counted, expect
 from sfumato.numbers import ROUNDING, exact, float_above, log_bounds, printed_above, told_apart
 from sfumato.privacy.predicates import Predicate
-from sfumato.privacy.predicates_curves import between
+from sfumato.privacy.predicates_curves import rational_between
 from sfumato.privacy.predicates_satisfaction import satisfies_predicate
 from sfumato.privacy.type import PrivacyType, as_type
-from sfumato.spaces.finite import FiniteSpace, Pairs, place_of
+from sfumato.spaces.finite import FiniteSpace, Pairs, label_place
 from sfumato.verdict import Verdict, fails, holds, undecided
 
 __all__ = ["Tightest", "Violation", "row_distance", "satisfies", "smallest_epsilon", "tightest_pair"]
@@ -184,7 +184,7 @@ def _bound_below(ratio: Any, privacy: PrivacyType, value: Any) -> Any:
         return _allowed(privacy, value)
     if privacy.rate_bounds(64)[0] * privacy.space.ruler.bounds(value)[0] >= ratio.numerator.bit_length():
         return None  # ratio < 2^bits < e^{εd}: a bound of millions of digits need not be worked out
-    end = between(ratio, lambda bits: privacy.factor_bounds(value, bits))
+    end = rational_between(ratio, lambda bits: privacy.factor_bounds(value, bits))
     return None if end is None or ratio <= end else end
 
 
@@ -244,7 +244,7 @@ def _steepest(channel: Channel, pairs: Pairs, k: int, log_ratio: float) -> _Rati
 def row_distance(channel: Channel, x: Any, z: Any) -> float:
     """The multiplicative distance d_P of two rows, ``max_y |ln(C_xy / C_zy)|``, with 0/0 = 1 and 1/0 = ∞."""
     channel = as_channel(channel)
-    first, second = (place_of(secret, channel.secrets, "the secret of a row") for secret in (x, z))
+    first, second = (label_place(secret, channel.secrets, "the secret of a row") for secret in (x, z))
     if first == second:
         return 0.0
     pair, rows = Pairs(np.array([0]), np.array([1])), restrict(channel, (x, z))

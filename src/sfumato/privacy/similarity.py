@@ -242,7 +242,7 @@ def solve_signs(
     """
     powers = exact_powers(privacy, system.values)
     if powers is not None and not spread and len(system) <= _EXACT_FIRST:
-        return solve_exactly(system, powers, rhs)
+        return signed_solution(system, powers, rhs)
     if len(system) >= _FLOATS_FIRST:
         enclosed = _solve_floats(system, privacy, rhs, spread)
         if enclosed.decided:
@@ -258,7 +258,7 @@ def solve_signs(
             return solution
         best, bits = solution or best, 2 * bits
     if powers is not None and not spread:
-        return solve_exactly(system, powers, rhs)
+        return signed_solution(system, powers, rhs)
     return best
 
 
@@ -288,7 +288,7 @@ def ball_solution(
     return balls if all(ball.is_finite() for ball in balls) else None
 
 
-def solve_exactly(system: Quotient, powers: Sequence[Fraction], rhs: Sequence[Fraction]) -> SignedSolution | None:
+def signed_solution(system: Quotient, powers: Sequence[Fraction], rhs: Sequence[Fraction]) -> SignedSolution | None:
     """The solution in rationals, None where the matrix is singular."""
     entries = exact_solution(system, [fmpq(p) for p in powers], rhs)
     if entries is None:
@@ -335,19 +335,24 @@ def verified_solve(matrix, matrix_error, rhs, rhs_error):  # type: ignore[no-unt
     if not np.isfinite(inverse).all():
         return np.zeros(m), np.full(m, np.inf)
     magnitude, slip = np.abs(inverse), matrix_error + (m + 4) * UNIT * _SAFE * np.abs(matrix)
-    residue = np.abs(np.eye(m) - product(inverse, matrix)).sum(axis=1)
-    contraction = (residue + apply(magnitude, slip.sum(axis=1))).max() * _SAFE + _TINY
+    residue = np.abs(np.eye(m) - matrix_product(inverse, matrix)).sum(axis=1)
+    contraction = (residue + matrix_applied(magnitude, slip.sum(axis=1))).max() * _SAFE + _TINY
     if not contraction < 0.5:
         return np.zeros(m), np.full(m, np.inf)
-    values = apply(inverse, rhs)
-    values += apply(inverse, rhs - apply(matrix, values))
-    rest = np.abs(rhs - apply(matrix, values)) + apply(slip, np.abs(values)) + rhs_error + 2 * UNIT * np.abs(rhs)
-    reach = apply(magnitude, rest * _SAFE + _TINY)
+    values = matrix_applied(inverse, rhs)
+    values += matrix_applied(inverse, rhs - matrix_applied(matrix, values))
+    rest = (
+        np.abs(rhs - matrix_applied(matrix, values))
+        + matrix_applied(slip, np.abs(values))
+        + rhs_error
+        + 2 * UNIT * np.abs(rhs)
+    )
+    reach = matrix_applied(magnitude, rest * _SAFE + _TINY)
     return values, (reach + contraction / (1 - contraction) * reach.max()) * _SAFE + _TINY
 
 
 @njit(cache=True, nogil=True)
-def apply(matrix, vector):  # type: ignore[no-untyped-def]
+def matrix_applied(matrix, vector):  # type: ignore[no-untyped-def]
     """A matrix times a vector."""
     result = np.zeros(len(matrix))
     for i in range(len(matrix)):
@@ -357,7 +362,7 @@ def apply(matrix, vector):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def product(left, right):  # type: ignore[no-untyped-def]
+def matrix_product(left, right):  # type: ignore[no-untyped-def]
     """A matrix times a matrix."""
     result = np.zeros((left.shape[0], right.shape[1]))
     for i in range(left.shape[0]):

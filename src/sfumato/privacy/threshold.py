@@ -31,10 +31,10 @@ from sfumato.privacy.algebraic import Endpoint, Stretch, algebraic_stretches, ba
 from sfumato.privacy.similarity import (
     UNIT,
     Quotient,
-    apply,
     float_powers,
     inverse_of,
-    product,
+    matrix_applied,
+    matrix_product,
     quotient,
     solve_signs,
 )
@@ -213,33 +213,37 @@ class _Taylor:
         if not self.usable:
             return
         size, one = np.abs(inverse), np.ones(m)
-        self.values = apply(inverse, rhs)
-        self.values += apply(inverse, rhs - apply(b0, self.values))
-        self.slopes = -apply(inverse, apply(b1, self.values))
+        self.values = matrix_applied(inverse, rhs)
+        self.values += matrix_applied(inverse, rhs - matrix_applied(b0, self.values))
+        self.slopes = -matrix_applied(inverse, matrix_applied(b1, self.values))
         v0, v1 = np.abs(self.values), np.abs(self.slopes)
-        rest0 = np.abs(rhs - apply(b0, self.values)) + slip * (apply(b0, v0) + np.abs(rhs))
-        rest1 = np.abs(apply(b1, self.values) + apply(b0, self.slopes)) + slip * (apply(b0, v1) - apply(b1, v0))
-        bend = np.abs(apply(inverse, apply(b1, self.slopes))) - 2 * slip * apply(size, apply(b1, v1))
-        curve = apply(size, apply(b2, v0 + radius * v1))
+        rest0 = np.abs(rhs - matrix_applied(b0, self.values)) + slip * (matrix_applied(b0, v0) + np.abs(rhs))
+        rest1 = np.abs(matrix_applied(b1, self.values) + matrix_applied(b0, self.slopes)) + slip * (
+            matrix_applied(b0, v1) - matrix_applied(b1, v0)
+        )
+        bend = np.abs(matrix_applied(inverse, matrix_applied(b1, self.slopes))) - 2 * slip * matrix_applied(
+            size, matrix_applied(b1, v1)
+        )
+        curve = matrix_applied(size, matrix_applied(b2, v0 + radius * v1))
         shrink = 1.001 * float(
             (
-                np.abs(np.eye(m) - product(inverse, b0)).sum(axis=1)
-                + radius * np.abs(product(inverse, b1)).sum(axis=1)
-                + radius**2 * apply(size, apply(b2, one))
-                + slip * apply(size, apply(b0 - radius * b1, one))
+                np.abs(np.eye(m) - matrix_product(inverse, b0)).sum(axis=1)
+                + radius * np.abs(matrix_product(inverse, b1)).sum(axis=1)
+                + radius**2 * matrix_applied(size, matrix_applied(b2, one))
+                + slip * matrix_applied(size, matrix_applied(b0 - radius * b1, one))
             ).max()
         )
         self.usable = shrink < 0.5
         if not self.usable:
             return
         grow = shrink / (1 - shrink)
-        off = apply(size, rest0 + radius * rest1) + radius**2 * (bend + curve / 2)
+        off = matrix_applied(size, rest0 + radius * rest1) + radius**2 * (bend + curve / 2)
         self.error = (off + grow * off.max()) * 1.001 + 1e-290
         off = (
-            apply(size, rest1)
-            + radius * (apply(size, apply(b2, v0)) + 2 * bend)
-            + 1.5 * radius**2 * apply(size, apply(b2, v1))
-            + apply(size, apply(radius * b2 - b1, self.error))
+            matrix_applied(size, rest1)
+            + radius * (matrix_applied(size, matrix_applied(b2, v0)) + 2 * bend)
+            + 1.5 * radius**2 * matrix_applied(size, matrix_applied(b2, v1))
+            + matrix_applied(size, matrix_applied(radius * b2 - b1, self.error))
         )
         self.slope_error = (off + grow * off.max()) * 1.001 + 1e-290
         self.low = self.values - radius * v1 - self.error
@@ -262,7 +266,7 @@ def _dominant_rate(system: Quotient, rhs: NDArray[np.float64]) -> Fraction:
     shortest = float(np.min(system.space.pair_distances.floats, initial=np.inf))
     rate = Fraction(1 / shortest) if np.isfinite(shortest) else Fraction(1)
     while True:
-        sums = apply(system.floats(float_powers(PrivacyType(system.space, epsilon=rate), system.values)), rhs)
+        sums = matrix_applied(system.floats(float_powers(PrivacyType(system.space, epsilon=rate), system.values)), rhs)
         if (sums < 1.999 * rhs).all():  # far beyond rounding
             return rate
         rate *= Fraction(9, 8)
@@ -271,7 +275,7 @@ def _dominant_rate(system: Quotient, rhs: NDArray[np.float64]) -> Fraction:
 def _solved(system: Quotient, rhs: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
     """v in plain float64, to search with; zeros where the matrix is singular in float64."""
     inverse = inverse_of(system.floats(np.exp(-rate * system.lengths)))
-    return np.asarray(np.nan_to_num(apply(inverse, rhs)))
+    return np.asarray(np.nan_to_num(matrix_applied(inverse, rhs)))
 
 
 def _last_failure(system: Quotient, rhs: NDArray[np.float64], top: Fraction) -> float | None:

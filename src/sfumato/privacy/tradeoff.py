@@ -36,7 +36,7 @@ from sfumato.numbers import (
     printed_above,
 )
 from sfumato.privacy.predicates_curves import Growth, growth, probability
-from sfumato.spaces.finite import FiniteSpace, place_of
+from sfumato.spaces.finite import FiniteSpace, label_place
 from sfumato.threads import over_pairs
 
 Point = tuple[Fraction, Fraction]
@@ -74,7 +74,7 @@ class TradeOff:
 
     def power(self, a: Number) -> Fraction:
         """The largest probability under the second secret of an event with probability a under the first."""
-        return interpolated(self.points, probability(a, "a probability"))
+        return polygon_height(self.points, probability(a, "a probability"))
 
     def delta(self, *, epsilon: Number | None = None, alpha: Number | None = None) -> Fraction:
         """δ at ε of either sign: the largest Q(O) − e^ε P(O); for a rational ε ≠ 0 from above, enclosed to 64 bits."""
@@ -101,7 +101,7 @@ class TradeOff:
         return np.array([[float(a), float(b)] for a, b in self.points])
 
 
-def interpolated(points: Sequence[Point], at: Fraction) -> Fraction:
+def polygon_height(points: Sequence[Point], at: Fraction) -> Fraction:
     """What a polygon of points from a = 0 to a = 1 has at a place; the upper end where it is upright."""
     at = min(max(at, Fraction(0)), Fraction(1))
     return max(
@@ -432,7 +432,7 @@ def ordered_pairs(secrets: tuple[Any, ...], neighbours: Any) -> tuple[NDArray[np
         raise InvalidInput("neighbours are pairs of secrets, a space, or None for all pairs") from error
     if not pairs:
         raise InvalidInput("there are no neighbours: give pairs of secrets, a space, or None for all pairs")
-    table: Array = np.array([[place_of(secret, secrets, "neighbours") for secret in pair] for pair in pairs])
+    table: Array = np.array([[label_place(secret, secrets, "neighbours") for secret in pair] for pair in pairs])
     return table[:, 0], table[:, 1], "the given pairs"
 
 

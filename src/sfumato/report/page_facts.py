@@ -36,7 +36,7 @@ from sfumato.release.estimation.counts import output_counts
 from sfumato.report.maps import map_layout
 from sfumato.report.maps_peers import Peer
 from sfumato.report.page_noise import laplace_table
-from sfumato.spaces.finite import FiniteSpace, place_of
+from sfumato.spaces.finite import FiniteSpace, label_place
 
 _PROVED_PEERS = 160  # Up to so many secrets known mechanisms are built and proved, in a second each.
 _TYPE_CAPACITIES = 64  # Up to so many secrets the capacities of a type take a second or two.
@@ -158,7 +158,7 @@ def facts_of(
     type_leaks, notes["leaks"] = _type_leaks(mechanism, say)
     pointed_out = int(np.argmax(weights.float_weights))
     if secret is not None:
-        pointed_out = place_of(secret, mechanism.secrets, "the secret whose outputs are drawn")
+        pointed_out = label_place(secret, mechanism.secrets, "the secret whose outputs are drawn")
     if isinstance(released, np.ndarray):
         released = released.tolist()  # an array lists rows here, whatever its length
     inside = stake is not None and set(mechanism.outputs) <= set(stake.actions)

@@ -314,7 +314,7 @@ def label_tuple(labels: Iterable[Hashable], what: str) -> tuple[Any, ...]:
     return result
 
 
-def place_of(label: Any, labels: tuple[Any, ...], what: str) -> int:
+def label_place(label: Any, labels: tuple[Any, ...], what: str) -> int:
     """Where a label stands among others; an unknown one is an error that names it."""
     try:
         hash(label)  # what has no hash is no label, and may not compare to a truth value either

@@ -21,7 +21,7 @@ from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace, check_size, label_tuple
 from sfumato.spaces.ground import EarthName, Ground, as_earth, ground_unit, places_on_ground
 from sfumato.spaces.libraries import h3_library
-from sfumato.spaces.networks import Network, as_parts, joined
+from sfumato.spaces.networks import Network, as_parts, network_space
 
 _BOX_WORDS = "an area is a box (south, west, north, east), a polygon of shapely or GeoJSON, or a list of cells"
 
@@ -77,7 +77,7 @@ def h3_cells(
         links = _neighbours(h3, ids)
         steps = Distances(Form.RATIONAL, np.ones(len(links), dtype=np.int64))
         network = Network(ids, links, steps, "H3 cell", about, degrees[:, ::-1].copy(), ground)
-        return joined(network, as_parts(parts), "")
+        return network_space(network, as_parts(parts), "")
     as_parts(parts)
     return places_on_ground(ids, degrees[:, 0], degrees[:, 1], ground, unit, f"{counted(len(ids), 'H3 cell')}{about}")
 

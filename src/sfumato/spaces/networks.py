@@ -98,7 +98,7 @@ def in_one_part(network: Network, parts: str, *, directed: bool = False) -> Netw
     return replace(kept, about=f"{kept.about}, the largest of {count} parts, without {left_out}")
 
 
-def joined(network: Network, parts: str, unit: str) -> FiniteSpace:
+def network_space(network: Network, parts: str, unit: str) -> FiniteSpace:
     """The space of shortest ways along links that are walked in both directions."""
     network = in_one_part(network, parts)
     edges = Edges(Pairs(*np.ascontiguousarray(network.links.T)), network.lengths)

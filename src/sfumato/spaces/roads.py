@@ -33,7 +33,7 @@ from sfumato.spaces.earth import to_degrees
 from sfumato.spaces.finite import FiniteSpace, Structure, label_tuple
 from sfumato.spaces.foreign import is_networkx, place_rows
 from sfumato.spaces.ground import Ground, check_degrees, whole_grains
-from sfumato.spaces.networks import Network, as_parts, in_one_part, joined
+from sfumato.spaces.networks import Network, as_parts, in_one_part, network_space
 
 WAYS = {
     "refuse": "",
@@ -141,7 +141,7 @@ def _walked(network: Network, parts: str, unit: str, said: str) -> FiniteSpace:
     ends, values = ends[order], network.lengths.values[order]
     shortest = np.append(True, (np.diff(ends, axis=0) != 0).any(axis=1))
     kept = replace(network.lengths, values=values[shortest])
-    return joined(replace(network, links=ends[shortest], lengths=kept, about=said), parts, unit)
+    return network_space(replace(network, links=ends[shortest], lengths=kept, about=said), parts, unit)
 
 
 def _driven(network: Network, parts: str, unit: str, ways: str) -> FiniteSpace:

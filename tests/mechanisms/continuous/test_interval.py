@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import InvalidInput
 from sfumato.mechanisms.continuous import Interval, lattice, lattice_space
-from sfumato.mechanisms.continuous.interval import as_interval, cells_of
+from sfumato.mechanisms.continuous.interval import as_interval, cell_indices
 
 
 @given(st.integers(1, 400), st.data())
@@ -21,12 +21,12 @@ def test_a_lattice_point_lies_in_the_cell_to_its_right(steps: int, data: st.Data
     )
     interval = Interval(low, low + length)
     point = float(lattice(steps, interval)[n])
-    assert cells_of(point, steps, interval) == min(n, steps - 1)
+    assert cell_indices(point, steps, interval) == min(n, steps - 1)
 
 
 def test_points_between_lattice_points() -> None:
     x = np.array([0.0, 0.2499, 0.25, 0.9999, 1.0])
-    assert cells_of(x, 4).tolist() == [0, 0, 1, 3, 3]
+    assert cell_indices(x, 4).tolist() == [0, 0, 1, 3, 3]
 
 
 def test_distances_are_those_of_the_numbers() -> None:

@@ -89,15 +89,15 @@ def lattice_space(steps: int, interval: Box = UNIT) -> FiniteSpace:
 def floor_of(x: Any, steps: int, interval: Box = UNIT) -> Floats:
     """⌊x⌋_N, the point of U_N at or left of x; the one before the last at the upper end."""
     low, high = interval.ends
-    return np.asarray(low + (high - low) * cells_of(x, steps, interval) / steps)
+    return np.asarray(low + (high - low) * cell_indices(x, steps, interval) / steps)
 
 
-def cells_of(x: Any, steps: int, interval: Box = UNIT) -> NDArray[np.int64]:
+def cell_indices(x: Any, steps: int, interval: Box = UNIT) -> NDArray[np.int64]:
     """The index n of the cell [n/N, (n+1)/N) that x lies in; the last cell is closed (B, Definitions 6 and 7).
 
     Examples
     --------
-    >>> cells_of([0.0, 0.29, 0.3, 1.0], 10).tolist()
+    >>> cell_indices([0.0, 0.29, 0.3, 1.0], 10).tolist()
     [0, 2, 3, 9]
     """
     low, high = interval.ends

@@ -26,7 +26,7 @@ from sfumato.channels.channel import Channel, as_channel, normalise
 from sfumato.draws.noise import Rate, noise
 from sfumato.draws.plans import Pixels, Plan
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect
-from sfumato.mechanisms.continuous.interval import UNIT, cells_of, floor_of, lattice, lattice_floats
+from sfumato.mechanisms.continuous.interval import UNIT, cell_indices, floor_of, lattice, lattice_floats
 from sfumato.mechanisms.continuous.laplace import (
     PIXELS_MISSING,
     Laplace,
@@ -220,7 +220,7 @@ class SteppedChannel:
     def mass(self, x: Any, index: Any) -> Floats:
         """The probability of an output in the row of the lattice point at or left of x."""
         return np.asarray(
-            self.matrix[cells_of(x, self.steps, self.interval), index_array(index, len(self.outputs), "an output")]
+            self.matrix[cell_indices(x, self.steps, self.interval), index_array(index, len(self.outputs), "an output")]
         )
 
 

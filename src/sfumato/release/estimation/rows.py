@@ -19,7 +19,7 @@ from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import optimal_remap
 from sfumato.numbers import Array, Number, as_written, divide, floats, is_exact
 from sfumato.release.estimation.counts import output_places
-from sfumato.spaces.finite import place_of
+from sfumato.spaces.finite import label_place
 
 if TYPE_CHECKING:  # an extra
     import pandas
@@ -97,7 +97,7 @@ class CredibleSets:
 
     def of(self, output: Any) -> tuple[Any, ...]:
         """The credible set of one output, likeliest secret first."""
-        y = place_of(output, self.outputs, "the output of a credible set")
+        y = label_place(output, self.outputs, "the output of a credible set")
         return tuple(self.secrets[x] for x in self.order[: self.sizes[y], y])
 
 

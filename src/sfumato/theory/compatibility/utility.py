@@ -23,7 +23,7 @@ from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Loss
 from sfumato.numbers import Integers, Number, as_written, at_least, at_most
 from sfumato.spaces.distances import Distances
-from sfumato.spaces.finite import FiniteSpace, Structure, place_of
+from sfumato.spaces.finite import FiniteSpace, Structure, label_place
 from sfumato.spaces.lengths import in_unit
 from sfumato.verdict import Verdict, fails, holds
 
@@ -105,7 +105,7 @@ def finite_function(function: Callable[[Any], Any], databases: FiniteSpace, answ
     for space in (databases, answers):
         expect(space, FiniteSpace, "databases and answers")
     values = [answer_of(function, "the function", database) for database in databases.labels]
-    images = [place_of(value, answers.labels, "the values of a function as answers") for value in values]
+    images = [label_place(value, answers.labels, "the values of a function as answers") for value in values]
     return FiniteFunction(databases, answers, np.array(images, dtype=np.int64))
 
 

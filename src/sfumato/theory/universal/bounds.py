@@ -17,7 +17,7 @@ from sfumato.errors import NotSupported
 from sfumato.numbers import Floats
 from sfumato.theory.universal.answers import Regret
 from sfumato.theory.universal.least_loss import LeastLoss
-from sfumato.theory.universal.opponents import Opponent, worst_prior
+from sfumato.theory.universal.opponents import Opponent, opposing_prior
 from sfumato.theory.universal.prior_sets import PriorSet
 from sfumato.theory.universal.question import ReducedLoss
 from sfumato.theory.universal.refute import float_pieces, search, verified
@@ -59,7 +59,7 @@ def regret_above(
 
     def bound(corners: Floats) -> tuple[float, Floats]:
         spent = np.array([least(corner) for corner in corners])
-        inside, top = worst_prior(np.ascontiguousarray(pieces @ corners.T), spent, np.full(size, 1.0 / size))
+        inside, top = opposing_prior(np.ascontiguousarray(pieces @ corners.T), spent, np.full(size, 1.0 / size))
         return top, inside
 
     whole = np.eye(size)

@@ -66,7 +66,7 @@ class Opponent:
         return solution.value, bound, (solution.matrix * table.T).sum(axis=1)
 
 
-def worst_prior(pieces: Floats, spent: Floats, start: Floats) -> tuple[Floats, float]:
+def opposing_prior(pieces: Floats, spent: Floats, start: Floats) -> tuple[Floats, float]:
     """A prior that maximises Σ_y min_w pieces[y, w]·π − spent·π, and a proved upper bound on the maximum.
 
     ``start`` is a prior near which to begin.

@@ -18,7 +18,7 @@ from sfumato.theory.universal.least_loss import LeastLoss
 from sfumato.theory.universal.prior_sets import Priors, PriorSet, prior_set
 from sfumato.theory.universal.question import ReducedLoss, member_of, pose, type_of
 from sfumato.theory.universal.refute import refute
-from sfumato.theory.universal.regret import cells_of, regret_on
+from sfumato.theory.universal.regret import loss_cells, regret_on
 from sfumato.theory.universal.theorems import OptimalityGround, theorem
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -119,7 +119,7 @@ def _searched(question: ReducedLoss, channel: Channel, among: PriorSet, starts: 
 
 
 def _enumerated(question: ReducedLoss, channel: Channel, among: PriorSet, program: LeastLoss, most: int) -> Verdict:
-    cells = cells_of(question, channel, among, most)
+    cells = loss_cells(question, channel, among, most)
     regret = regret_on(question, cells, program)
     if regret.upper == 0 and question.exact:
         count = f"{regret.vertices} vertices of cells"

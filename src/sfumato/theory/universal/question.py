@@ -220,7 +220,7 @@ def _keeps(channel: Channel, privacy: PrivacyType) -> bool:
     return True
 
 
-def merged_columns(channel: Channel) -> tuple[Array, Array]:
+def primitive_columns(channel: Channel) -> tuple[Array, Array]:
     """Columns that are not zero, each direction once: primitive integer columns (secrets × outputs) and weights.
 
     The channel has the same losses as the columns times the weights.

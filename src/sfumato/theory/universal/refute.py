@@ -21,7 +21,7 @@ from sfumato.measures.uncertainty import posterior_loss
 from sfumato.numbers import Array, Floats, floats, object_array
 from sfumato.theory.universal.answers import Better
 from sfumato.theory.universal.least_loss import LeastLoss
-from sfumato.theory.universal.opponents import Opponent, worst_prior
+from sfumato.theory.universal.opponents import Opponent, opposing_prior
 from sfumato.theory.universal.prior_sets import PriorSet
 from sfumato.theory.universal.question import ReducedLoss, exact_product
 
@@ -79,7 +79,7 @@ def _answer(pieces: Floats, spent: Floats, generators: Floats, among: PriorSet, 
     Coordinates are scaled so that every generator has total 1; limits are kept by going only as far as they allow.
     """
     totals = generators.sum(axis=0)
-    goal, _ = worst_prior(pieces / totals, (spent @ generators) / totals, point * totals)
+    goal, _ = opposing_prior(pieces / totals, (spent @ generators) / totals, point * totals)
     goal = goal / totals
     return _towards(goal, point, among)
 

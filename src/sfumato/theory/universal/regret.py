@@ -40,8 +40,8 @@ from sfumato.theory.universal.question import (
     ReducedLoss,
     exact_product,
     member_of,
-    merged_columns,
     pose,
+    primitive_columns,
     type_of,
 )  # fmt: skip
 from sfumato.theory.universal.theorems import theorem
@@ -88,7 +88,7 @@ def worst_case_regret(
         return Regret(Fraction(0), Fraction(0), None, None, "one action is always best", relative=relative)
     program = LeastLoss(question)
     try:
-        cells = cells_of(question, channel, among, integer(most, "most", 1, LARGEST_MOST))
+        cells = loss_cells(question, channel, among, integer(most, "most", 1, LARGEST_MOST))
         regret = regret_on(question, cells, program)
     except NotSupported:
         regret = bounded_regret(question, channel, among, program)
@@ -117,9 +117,9 @@ def float_priors(priors: Array) -> Floats:
     return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
-def cells_of(question: ReducedLoss, channel: Channel, among: PriorSet, most: int = MOST_RAYS) -> LossCells:
+def loss_cells(question: ReducedLoss, channel: Channel, among: PriorSet, most: int = MOST_RAYS) -> LossCells:
     """Enumerate the vertices of the cells of a mechanism."""
-    columns, weights = merged_columns(channel)
+    columns, weights = primitive_columns(channel)
     return LossCells(columns, weights, cell_priors(question, columns, among, most))
 
 

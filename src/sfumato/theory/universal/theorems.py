@@ -24,7 +24,7 @@ from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
 from sfumato.theory.universal.ideal import rounded_by, rounded_sides, rounding_regret
 from sfumato.theory.universal.prior_sets import primitive
-from sfumato.theory.universal.question import ReducedLoss, merged_columns, pose, type_on
+from sfumato.theory.universal.question import ReducedLoss, pose, primitive_columns, type_on
 
 _BITS = 128  # An irrational bound is enclosed so closely that what is between is nothing beside a table's rounding.
 
@@ -98,7 +98,7 @@ def _is_tight(channel: Channel, privacy: PrivacyType) -> bool:
     if not is_exact(phi, channel.matrix):
         return False
     directions = {tuple(primitive(common_denominator(np.asarray(column))[0])) for column in phi.T}
-    return all(tuple(int(v) for v in column) in directions for column in merged_columns(channel)[0].T)
+    return all(tuple(int(v) for v in column) in directions for column in primitive_columns(channel)[0].T)
 
 
 def _guesses(table: Array) -> bool:
