@@ -10,7 +10,7 @@ import pytest
 
 from sfumato import memory
 from sfumato.errors import NotSupported, TooLarge
-from sfumato.memory import check_room, free_memory, refusing, room
+from sfumato.memory import check_memory, free_memory, refusing, room
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def test_systems_that_do_not_tell(machine: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_does_not_fit_is_refused_with_its_size(machine: Path) -> None:
-    check_room(6 * 2**30, "a table", ["a smaller one"])
+    check_memory(6 * 2**30, "a table", ["a smaller one"])
     with pytest.raises(TooLarge) as caught:
-        check_room(24e9, "a table", ["a smaller one", "none at all"])
+        check_memory(24e9, "a table", ["a smaller one", "none at all"])
     expected = "a table needs about 22.4 GiB of memory, and 6.4 GiB can be used; supported: a smaller one, none at all"
     assert str(caught.value) == expected
     assert (caught.value.bytes, caught.value.available) == (int(24e9), room())
@@ -64,7 +64,7 @@ def test_what_does_not_fit_is_refused_with_its_size(machine: Path) -> None:
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == expected and again.bytes == caught.value.bytes
     with pytest.raises(TooLarge, match="10 MiB can be used"):
-        check_room(2**25, "a table on a device", [], available=10 * 2**20)
+        check_memory(2**25, "a table on a device", [], available=10 * 2**20)
 
 
 class OutOfMemoryError(RuntimeError):

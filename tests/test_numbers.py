@@ -16,7 +16,7 @@ from sfumato.numbers import (
     as_written,
     at_least,
     at_most,
-    between,
+    bounds_text,
     common_denominator,
     divide,
     dyadic,
@@ -244,11 +244,11 @@ def test_bounds_are_printed_on_their_side_by_less_than_a_digit(value: Fraction |
 @given(numbers, numbers, st.integers(1, 12))
 def test_what_is_printed_as_between_holds_both_ends(first: float, second: float, digits: int) -> None:
     low, high = sorted((exact(first), exact(second)))
-    shown = between(low, high, digits)
+    shown = bounds_text(low, high, digits)
     assert Fraction(shown[0]) <= low <= high <= Fraction(shown[1])
     assert low == high or shown[0] != shown[1]
 
 
 def test_what_is_infinite_is_printed_as_such() -> None:
-    assert between(-inf, inf) == ("-infinity", "infinity")
+    assert bounds_text(-inf, inf) == ("-infinity", "infinity")
     assert (at_least(0), at_most(0), at_most(-0.0)) == ("0", "0", "0")

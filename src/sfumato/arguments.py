@@ -117,7 +117,7 @@ def positive(value: Any, what: str, *, zero: bool = False) -> float:
     return result
 
 
-def function(value: Any, what: str) -> Callable[..., Any]:
+def callable_argument(value: Any, what: str) -> Callable[..., Any]:
     """Something that can be called."""
     if not callable(value):
         raise InvalidInput(f"{what} must be a function, found {shown(value)}")
@@ -126,7 +126,7 @@ def function(value: Any, what: str) -> Callable[..., Any]:
 
 def optional_function(value: Any, what: str) -> Callable[..., Any] | None:
     """Something that can be called, or None: a function that is told of progress."""
-    return None if value is None else function(value, what)
+    return None if value is None else callable_argument(value, what)
 
 
 def precision(bits: Any) -> int:
@@ -137,7 +137,7 @@ def precision(bits: Any) -> int:
 def answer_of(question: Callable[..., Any], what: str, *arguments: Any, place: str = "") -> Any:
     """What a caller's function answers; whatever goes wrong in it is told with what it was asked."""
     try:
-        return function(question, what)(*arguments)
+        return callable_argument(question, what)(*arguments)
     except InvalidInput:
         raise
     except Exception as error:  # the function is the caller's, and can fail in any way

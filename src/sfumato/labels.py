@@ -80,7 +80,7 @@ def text_of(label: Any) -> str:
     return ",".join(map(text_of, label)) if isinstance(label, tuple) else str(label)
 
 
-def listed(values: Any, what: str = "values") -> list[Any]:
+def column_values(values: Any, what: str = "values") -> list[Any]:
     """A column of any library as a list of Python's own values."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         return list(values)
@@ -107,9 +107,9 @@ def labelled(values: Any) -> Labelled | None:
     if isinstance(values, Mapping):
         return Labelled(list(values), list(values.values()))
     if _has_index(values) and not hasattr(values, "columns"):
-        return Labelled(listed(values.index), listed(values), True, _is_default(values.index))
+        return Labelled(column_values(values.index), column_values(values), True, _is_default(values.index))
     if _is_struct(values):
-        labels, numbers = map(listed, values.flatten())
+        labels, numbers = map(column_values, values.flatten())
         return Labelled(labels, numbers)
     frame = frame_of(values)
     if frame is None:
@@ -189,7 +189,7 @@ def row_names(table: Any) -> list[Any] | None:
     return None if frame is None or frame.counted else frame.parts()[0]
 
 
-def column_names(table: Any) -> list[Any] | None:
+def column_labels(table: Any) -> list[Any] | None:
     """The labels of the columns of a table, None where there are none."""
     if isinstance(table, np.ndarray):
         return None
@@ -267,14 +267,14 @@ def frame_of(values: Any) -> Frame | None:
     if _has_index(values) and hasattr(values, "iloc"):
         if not hasattr(values, "columns"):
             return None
-        columns = [listed(values.iloc[:, place]) for place in range(len(values.columns))]
-        index, names = listed(values.index), listed(values.columns)
+        columns = [column_values(values.iloc[:, place]) for place in range(len(values.columns))]
+        index, names = column_values(values.index), column_values(values.columns)
         row_numbers = values.index.name is None and all(isinstance(label, int) for label in index)
         default = _is_default(values.index), _is_default(values.columns)
         return Frame(names, columns, index, *default, row_numbers=row_numbers)
     if hasattr(values, "columns") and (hasattr(values, "__arrow_c_stream__") or hasattr(values, "to_pylist")):
         table = values if isinstance(values, pa.Table | pa.RecordBatch) else pa.table(values)
-        return Frame(list(table.schema.names), [listed(column) for column in table.columns])
+        return Frame(list(table.schema.names), [column_values(column) for column in table.columns])
     return None
 
 

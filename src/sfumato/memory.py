@@ -1,7 +1,7 @@
 """How much memory there is, asked before anything large is built.
 
 A process that takes more than there is does not get an error: it is killed, or the machine stands still. So sizes are
-worked out beforehand, and what cannot fit is refused with its size and with what to do instead (:func:`check_room`).
+worked out beforehand, and what cannot fit is refused with its size and with what to do instead (:func:`check_memory`).
 Allocations that fail all the same, on a device or here, become the same error at one door (:func:`refusing`).
 """
 
@@ -55,7 +55,7 @@ def room() -> int:
     return int(_SHARE * free_memory())
 
 
-def check_room(size: float, what: str, instead: Iterable[str], available: int | None = None) -> None:
+def check_memory(size: float, what: str, instead: Iterable[str], available: int | None = None) -> None:
     """Refuse what is larger than the memory that is free, or than the ``available`` bytes of a device.
 
     Raises

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import integer, items, refuse_masked, unbounded
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.labels import column_names, labelled
+from sfumato.labels import column_labels, labelled
 
 Array: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
@@ -156,7 +156,7 @@ def number(value: Number | Real, what: str = "value") -> Fraction | float:
         ) from error
 
 
-def whole(value: Any, what: str, least: int = 1) -> int:
+def whole_number(value: Any, what: str, least: int = 1) -> int:
     """A number of things as an int; 2.5, 2.0, "2" and True are none."""
     return integer(value, f"the number of {what}", least)
 
@@ -224,7 +224,7 @@ def _flat(values: Any, ndim: int, what: str, error: type[InvalidInput]) -> tuple
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise error(f"{what} must be a sequence of numbers, found {shown(values)}")
     given = labelled(values) if ndim == 1 else None
-    if isinstance(values, Mapping) or (column_names(values) if ndim > 1 else given and not given.counted):
+    if isinstance(values, Mapping) or (column_labels(values) if ndim > 1 else given and not given.counted):
         raise error(f"{what} must be numbers in order, found {type(values).__name__} with labels: pass its values")
     rows = items(values, what, error)
     if ndim == 1:
@@ -446,7 +446,7 @@ def told_apart(first: Number | Real, second: Number | Real, digits: int = 6) -> 
 def at_most(value: Number | Real, digits: int = 2) -> str:
     """A bound from above as a text of few digits, rounded up: what is said to be at most this much is.
 
-    Every sentence with a bound prints it with this, :func:`at_least` or :func:`between`.
+    Every sentence with a bound prints it with this, :func:`at_least` or :func:`bounds_text`.
 
     Examples
     --------
@@ -467,13 +467,15 @@ def at_least(value: Number | Real, digits: int = 2) -> str:
     return _written(value, digits, ROUND_FLOOR)
 
 
-def between(low: Number | Real, high: Number | Real, digits: int = 6) -> tuple[str, str]:
+def bounds_text(low: Number | Real, high: Number | Real, digits: int = 6) -> tuple[str, str]:
     """Two bounds as texts, the lower rounded down and the upper up, with as many digits as tell them apart.
 
     Examples
     --------
-    >>> between(Fraction(1, 3), Fraction(2, 3), 2), between(2, 2 + Fraction(1, 10**7)), between(Fraction(1, 2), inf)
-    (('0.33', '0.67'), ('2', '2.0000001'), ('0.5', 'infinity'))
+    >>> bounds_text(Fraction(1, 3), Fraction(2, 3), 2), bounds_text(2, 2 + Fraction(1, 10**7))
+    (('0.33', '0.67'), ('2', '2.0000001'))
+    >>> bounds_text(Fraction(1, 2), inf)
+    ('0.5', 'infinity')
     """
     count: int | None = digits
     if not any(isinstance(end, float) and not isfinite(end) for end in (low, high)):

@@ -135,7 +135,7 @@ class SideBySide:
             raise
 
 
-def serve() -> None:
+def _serve() -> None:
     """Do what comes in, until nothing comes any more. What work prints goes to where errors go."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -154,4 +154,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    _serve()

@@ -14,14 +14,14 @@ import sfumato as sf
 from sfumato.certify import kernel
 from sfumato.certify.mechanism import Proof
 from sfumato.client import page
-from sfumato.client.page import Burden, _part, page_of, write_page
+from sfumato.client.page import Burden, _part, client_page, write_page
 from sfumato.errors import InvalidFile, NotSupported
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 
 
 def test_a_page_allows_its_own_script_and_style_and_nothing_else() -> None:
-    text = page_of(b"bytes", "a {script} & <b>")
+    text = client_page(b"bytes", "a {script} & <b>")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy is not None
     assert policy[1].startswith("default-src 'none'; ")

@@ -35,13 +35,13 @@ def grid(side: int, metric: str = "euclidean") -> tuple[sf.Prior, sf.Loss, sf.Pr
 
 
 def test_auto_goes_on_without_factors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes_iterate, "check_room", refuse)
+    monkeypatch.setattr(lanes_iterate, "check_memory", refuse)
     with pytest.raises(NotSupported, match="needs about 1 TiB of memory"):
         sf.design(*grid(4), solver="interior")
     made = sf.design(*grid(4), tolerance=1e-2)
     assert made.method.startswith("interior point at peaks")
     assert made.gap <= 1e-2
-    monkeypatch.setattr(near_iterate, "check_room", refuse)
+    monkeypatch.setattr(near_iterate, "check_memory", refuse)
     assert sf.design(*grid(4), tolerance=1e-2).method.startswith("first order")
     monkeypatch.setattr(registry, "find_spec", lambda _: None)  # and where torch is not installed, memory is short
     with pytest.raises(TooLarge, match=r"the method at peaks for .* needs about 1 TiB of memory"):
@@ -73,13 +73,13 @@ def test_the_grid_that_took_24_gigabytes_does_not_fit_into_them(monkeypatch: pyt
 def test_an_exact_tableau_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only where the basis that floats propose is wrong: to confirm it takes no tableau."""
     monkeypatch.setattr(exact._StandardForm, "confirm", lambda *_: None)
-    monkeypatch.setattr(exact, "check_room", refuse)
+    monkeypatch.setattr(exact, "check_memory", refuse)
     with pytest.raises(TooLarge, match="an exact tableau of"):
         sf.design(*grid(3, "manhattan"), solver="exact")
 
 
 def test_peaks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_iterate, "check_room", refuse)
+    monkeypatch.setattr(near_iterate, "check_memory", refuse)
     with pytest.raises(TooLarge, match="the method at peaks for"):
         sf.design(*grid(4), solver="interior-near")
 

@@ -15,7 +15,7 @@ from sfumato.cli.commands import COMMANDS
 from sfumato.cli.main import app
 from sfumato.client.page import write_page
 from sfumato.errors import InvalidInput
-from sfumato.report.figure import signed, write
+from sfumato.report.figure import signed, write_figure
 from sfumato.report.page import report
 from sfumato.specs.spec import read_spec, write_spec
 
@@ -108,8 +108,8 @@ def test_python_replaces_nothing_unasked_either(folder: Path) -> None:
         "a.toml": lambda place, **how: write_spec(spec, place, **how),
         "a.html": lambda place, **how: report(mechanism, place, compare=False, **how),
         "b.html": lambda place, **how: write_page("m.sfm", place, **how),
-        "c.html": lambda place, **how: write(go.Figure(), place, **how),
-        "d.json": lambda place, **how: write(go.Figure(), place, **how),
+        "c.html": lambda place, **how: write_figure(go.Figure(), place, **how),
+        "d.json": lambda place, **how: write_figure(go.Figure(), place, **how),
     }
     for name, way in ways.items():
         way(name)

@@ -12,7 +12,7 @@ from shapely.geometry import box as rectangle
 import sfumato as sf
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.hide.extents import box_table, extent_of
-from sfumato.specs.boxes import box_of
+from sfumato.specs.boxes import spec_box
 from sfumato.specs.spec import spec_from_values
 
 
@@ -74,4 +74,4 @@ def test_a_box_in_another_system_becomes_one_in_degrees() -> None:
 
 def test_a_box_that_somebody_made_is_the_same_after_its_spec() -> None:
     for made in (sf.box((2, 3), step=1, unit="km"), sf.spaces.earth_box(40.7, -74.02, sides=(2, 3), step=1)):
-        assert box_of(spec_from_values({"space": box_table(made)})) == made
+        assert spec_box(spec_from_values({"space": box_table(made)})) == made

@@ -7,7 +7,7 @@ import pytest
 import sfumato as sf
 from sfumato.design.comparison import compare_known
 from sfumato.report.comparison import comparison_figure
-from sfumato.report.figure import write
+from sfumato.report.figure import write_figure
 
 
 @pytest.mark.parametrize("space", [sf.sum_query(2, 3), sf.grid(2, 3, unit="km"), sf.line(1)])
@@ -26,7 +26,7 @@ def test_what_is_drawn_is_what_was_compared(space: sf.FiniteSpace, tmp_path: Pat
     low, high = figure.layout.xaxis.range
     assert all(low <= x <= high for x in [*remapped.x, float(found.blind)])
     assert ("per km" in names[-1].replace("<br>", " ")) == (space.unit == "km")
-    assert write(figure, tmp_path / "known.html").stat().st_size > 10_000
+    assert write_figure(figure, tmp_path / "known.html").stat().st_size > 10_000
 
 
 def test_only_comparisons_are_drawn() -> None:
@@ -45,7 +45,7 @@ def test_a_survey_is_drawn_by_its_respondents(tmp_path: Path) -> None:
     texts = [a.text for a in figure.layout.annotations]
     assert texts.count("shares cannot be recovered") == 3 and "per h" in texts[-1].replace("<br>", " ")
     assert 10 ** figure.layout.xaxis.range[1] > max(x for x in drawn if x is not None)
-    assert write(figure, tmp_path / "known.html").stat().st_size > 10_000
+    assert write_figure(figure, tmp_path / "known.html").stat().st_size > 10_000
 
 
 def test_a_comparison_on_a_box_is_a_table() -> None:

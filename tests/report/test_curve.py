@@ -6,7 +6,7 @@ import sfumato as sf
 from sfumato.design import Curve
 from sfumato.errors import InvalidInput
 from sfumato.report.curve import curve_figure
-from sfumato.report.figure import write
+from sfumato.report.figure import write_figure
 
 
 def found(*epsilons: str, unit: str = "") -> Curve:
@@ -26,7 +26,7 @@ def test_the_boxes_hold_the_optimum_in_between(tmp_path: object) -> None:
         assert min(ys) <= float(made.bound) <= float(made.loss) <= max(ys)
     assert figure.layout.xaxis.title.text == "ε per km"
     assert figure.layout.yaxis.title.text == "expected loss in km"
-    assert write(figure, f"{tmp_path}/curve.html").exists()
+    assert write_figure(figure, f"{tmp_path}/curve.html").exists()
 
 
 def test_a_wide_curve_has_a_logarithmic_axis_and_one_point_a_figure() -> None:

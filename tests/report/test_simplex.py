@@ -21,7 +21,7 @@ from examples import random_response, truncated_geometric
 from sfumato.errors import InvalidInput, Mismatch, MissingExtra, NotSupported
 from sfumato.papers.paper_a import FIGURES
 from sfumato.report import figure as style
-from sfumato.report.figure import FORMATS, canvas, caption, label_shifts, write
+from sfumato.report.figure import FORMATS, canvas, caption, label_shifts, write_figure
 from sfumato.report.simplex import posterior_region, simplex
 
 HALF = Fraction(1, 2)
@@ -303,23 +303,23 @@ def test_a_caption_is_broken_into_lines_and_makes_room() -> None:
 
 
 def test_a_page_needs_nothing_but_itself(tmp_path: Path) -> None:
-    page = write(simplex(LINE, GEOMETRIC), tmp_path / "figure.html").read_text()
+    page = write_figure(simplex(LINE, GEOMETRIC), tmp_path / "figure.html").read_text()
     tags = re.findall(r"<(?:script|link|img|iframe)\b[^>]*>", page)
     assert tags and not any(re.search(r"\b(?:src|href)\s*=", tag) for tag in tags)
     assert page.startswith("<!DOCTYPE html>") and len(page) > 10**6  # plotly.js is inside
-    assert write(simplex(LINE, GEOMETRIC), tmp_path / "again.html").read_text() == page
+    assert write_figure(simplex(LINE, GEOMETRIC), tmp_path / "again.html").read_text() == page
 
 
 def test_json_is_read_back(tmp_path: Path) -> None:
     drawing = simplex(LINE, GEOMETRIC)
-    again = plotly.io.from_json(write(drawing, tmp_path / "figure.json").read_text())
+    again = plotly.io.from_json(write_figure(drawing, tmp_path / "figure.json").read_text())
     drawing.update_layout(meta={"generator": "sfumato"})
     assert again.to_dict() == drawing.to_dict()
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "figure.json"
-    write(canvas(), target)
+    write_figure(canvas(), target)
     before = target.read_text()
 
     def fail(*_: Any) -> None:
@@ -327,23 +327,23 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="no space"):
-        write(canvas(), target, overwrite=True)
+        write_figure(canvas(), target, overwrite=True)
     assert target.read_text() == before and os.listdir(tmp_path) == ["figure.json"]
 
 
 def test_files_are_as_readable_as_others(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
-    assert write(canvas(), tmp_path / "figure.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert write_figure(canvas(), tmp_path / "figure.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_wrong_endings_folders_and_values_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NotSupported) as raised:
-        write(canvas(), tmp_path / "figure.docx")
+        write_figure(canvas(), tmp_path / "figure.docx")
     assert raised.value.supported == tuple(FORMATS)
     with pytest.raises(InvalidInput, match="no folder"):
-        write(canvas(), tmp_path / "nowhere" / "figure.html")
+        write_figure(canvas(), tmp_path / "nowhere" / "figure.html")
     with pytest.raises(InvalidInput, match="found a value of type str"):
-        write("figure", tmp_path / "figure.html")
+        write_figure("figure", tmp_path / "figure.html")
     assert os.listdir(tmp_path) == []
 
 
@@ -352,7 +352,7 @@ def test_pictures_need_the_extra_and_a_browser(ending: str, tmp_path: Path, monk
     target = tmp_path / f"figure.{ending}"
     monkeypatch.setattr(style, "find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=re.escape("sfumato[figures]")):
-        write(canvas(), target)
+        write_figure(canvas(), target)
     monkeypatch.setattr(style, "find_spec", lambda _: "there")
 
     def no_browser(*_: Any, **__: Any) -> bytes:
@@ -360,11 +360,11 @@ def test_pictures_need_the_extra_and_a_browser(ending: str, tmp_path: Path, monk
 
     monkeypatch.setattr(go.Figure, "to_image", no_browser)
     with pytest.raises(NotSupported, match="no Chrome was found"):
-        write(canvas(), target)
+        write_figure(canvas(), target)
     assert os.listdir(tmp_path) == []
     monkeypatch.setattr(go.Figure, "to_image", lambda _, **how: f"{how['format']} {how['scale']}".encode())
     picture = f"{ending} {2 if ending == 'png' else 1}".encode()
-    assert write(canvas(), target).read_bytes() == style.signed(picture, ending)
+    assert write_figure(canvas(), target).read_bytes() == style.signed(picture, ending)
 
 
 def test_a_picture_has_no_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,7 +372,7 @@ def test_a_picture_has_no_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(style, "find_spec", lambda _: "there")
     monkeypatch.setattr(go.Figure, "to_image", lambda self, **_: self.to_json().encode())
     assert "legendonly" in drawing.to_json()
-    assert "legendonly" not in write(drawing, tmp_path / "figure.svg").read_text()
+    assert "legendonly" not in write_figure(drawing, tmp_path / "figure.svg").read_text()
     assert "legendonly" in drawing.to_json()
 
 

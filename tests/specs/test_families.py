@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.specs.families import FAMILIES, as_question, best_for
 from sfumato.specs.spec import spec_from_values
-from sfumato.specs.words import amount, meaning, stake
+from sfumato.specs.words import loss_amount, meaning, stake
 
 SPECS: dict[str, dict[str, Any]] = {
     "places": {"space": {"kind": "line", "n": 4, "unit": "km"}, "privacy": {"epsilon": "ln 2"}},
@@ -66,5 +66,5 @@ def test_a_design_is_told_to_people_and_to_programs(name: str) -> None:
 
 
 def test_losses_that_are_lengths_have_a_unit() -> None:
-    shown = {name: amount(Fraction(3, 2), as_question(spec_from_values(values))) for name, values in SPECS.items()}
+    shown = {name: loss_amount(Fraction(3, 2), as_question(spec_from_values(values))) for name, values in SPECS.items()}
     assert shown == {"places": "1.5 km", "points": "1.5 km", "shares": "1.5"}

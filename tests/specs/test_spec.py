@@ -24,7 +24,7 @@ from sfumato.specs.families import as_question
 from sfumato.specs.lists import BUILDERS
 from sfumato.specs.spec import read_spec, spec_from_text, spec_from_values, to_toml, write_spec
 from sfumato.specs.toml import toml
-from sfumato.specs.words import amount, stake
+from sfumato.specs.words import loss_amount, stake
 
 LINE = "[space]\nkind = 'line'\nn = 3\n"
 
@@ -348,9 +348,9 @@ def test_the_default_loss_of_a_query_is_the_error_of_its_answer(kind: str) -> No
         made = as_question(spec_from_values(told))
         assert made.loss.name == "absolute" and made.loss.at(first, last) == error
         assert stake(made) == "expected absolute error of the answer"
-        assert amount(Fraction(2), made) == "2"  # not people
+        assert loss_amount(Fraction(2), made) == "2"  # not people
     other = as_question(spec_from_values({"space": space, "loss": {"kind": "distance"}}))
-    assert other.loss.at(first, last) == people and amount(Fraction(2), other) == "2 people"
+    assert other.loss.at(first, last) == people and loss_amount(Fraction(2), other) == "2 people"
     assert stake(other).endswith("in people who must change")
 
 

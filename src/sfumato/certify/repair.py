@@ -28,7 +28,7 @@ from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidChannel, InvalidInput, NotSupported, advice, expect, shown
-from sfumato.labels import column_names, table_in_order
+from sfumato.labels import column_labels, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import array, at_most, common_denominator, floats
 from sfumato.privacy.satisfaction import satisfies
@@ -168,7 +168,7 @@ def _approximate(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[NDAr
         check_secrets("channel and privacy type", privacy.space, channel)
         given, labels = floats(channel.matrix), channel.outputs
     else:
-        named = column_names(channel) if outputs is None else outputs
+        named = column_labels(channel) if outputs is None else outputs
         known = None if named is None else label_tuple(named, "the outputs")
         table = table_in_order(channel, privacy.space.labels, known, "the matrix to repair")
         given = floats(array(table, "the matrix to repair", 2, error=InvalidChannel))

@@ -20,7 +20,7 @@ from sfumato.certify.noise import box_noise
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidChannel, InvalidFile, InvalidInput, Mismatch, advice, expect, shown
-from sfumato.labels import column_names, table_in_order
+from sfumato.labels import column_labels, table_in_order
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.numbers import Array, common_denominator, floats
 from sfumato.privacy.events import EventPromise
@@ -195,7 +195,7 @@ def _weights(channel: Any, privacy: PrivacyType, outputs: Any) -> tuple[Array, t
             raise Mismatch("outputs of the channel", channel.outputs, label_tuple(outputs, "the outputs"))
         weights, _ = common_denominator(channel.matrix)
         return compact(weights), channel.outputs
-    named = column_names(channel) if outputs is None else outputs
+    named = column_labels(channel) if outputs is None else outputs
     known = None if named is None else label_tuple(named, "the outputs")
     table = table_in_order(channel, privacy.space.labels, known, "the weights")
     try:

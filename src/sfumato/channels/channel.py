@@ -13,7 +13,7 @@ from sfumato.arguments import answer_of
 from sfumato.channels.prior import Prior, secrets_of
 from sfumato.channels.tabular import Tabular, as_numpy
 from sfumato.errors import InvalidChannel, InvalidInput, Mismatch, advice, expect, shown
-from sfumato.labels import column_names, table_in_order
+from sfumato.labels import column_labels, table_in_order
 from sfumato.numbers import Array, array, divide, floats, fractions, is_exact
 from sfumato.spaces.finite import label_place, label_tuple
 
@@ -55,7 +55,7 @@ class Channel(Tabular):
 
     def __init__(self, secrets: Any, matrix: Any, outputs: Any = None) -> None:
         secrets = secrets_of(secrets)
-        named = column_names(matrix) if outputs is None else outputs
+        named = column_labels(matrix) if outputs is None else outputs
         if named is not None:
             outputs = label_tuple(named, "the outputs")
         matrix = table_in_order(matrix, secrets, outputs, "a channel")

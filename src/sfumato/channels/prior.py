@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import flag
 from sfumato.channels.tabular import as_numpy
 from sfumato.errors import InvalidPrior, advice, expect, short, shown
-from sfumato.labels import in_order, labelled, listed, pandas_series
+from sfumato.labels import column_values, in_order, labelled, pandas_series
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
 from sfumato.spaces.box import Box, as_box
 from sfumato.spaces.finite import FiniteSpace, label_place, label_tuple
@@ -116,7 +116,7 @@ class Prior:
             raise InvalidPrior("from_counts takes the counts first and the space second")
         given = labelled(counts)
         if given is None:
-            values = listed(counts)
+            values = column_values(counts)
             secrets = tuple(range(len(values))) if space is None else secrets_of(space)
             if len(secrets) != len(values):
                 raise InvalidPrior(f"{len(values)} counts for {len(secrets)} secrets")
@@ -157,7 +157,7 @@ class Prior:
                 raise InvalidPrior(f"counts on cells are a table of numbers, found {shown(counts)}") from error
             if table.ndim > 1 and table.shape != box.shape:
                 raise InvalidPrior(f"counts of shape {table.shape} for a box with {box.shape} cells along its axes")
-            counts = listed(table.ravel())
+            counts = column_values(table.ravel())
         return cls.from_counts(counts, box)
 
     __iter__ = None  # by ``__getitem__`` alone Python would go through 0, 1, …, which may be secrets or not

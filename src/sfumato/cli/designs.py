@@ -21,11 +21,11 @@ from sfumato.design.shares import SharesLost, lost_shares
 from sfumato.design.solvers import SOLVERS
 from sfumato.errors import InvalidInput, NotConverged, NotSupported
 from sfumato.files import place_for
-from sfumato.numbers import at_least, at_most, between, float_above, float_below, told_apart
+from sfumato.numbers import at_least, at_most, bounds_text, float_above, float_below, told_apart
 from sfumato.specs.families import as_question, best_for
 from sfumato.specs.question import Question
 from sfumato.specs.spec import read_spec
-from sfumato.specs.words import amount, per, stake
+from sfumato.specs.words import loss_amount, per, stake
 from sfumato.watch import Watch
 
 _SOLVERS = ", ".join(sorted(SOLVERS))
@@ -213,8 +213,8 @@ def design_record(best: Design, question: Question) -> dict[str, Any]:
 
 
 def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Question) -> list[str]:
-    low, high = between(result.low, result.high)
-    unit, wanted = per(question.space), f"{amount(aim, question)}{question.family.aimed(question)}"
+    low, high = bounds_text(result.low, result.high)
+    unit, wanted = per(question.space), f"{loss_amount(aim, question)}{question.family.aimed(question)}"
     if keep:
         answer = [
             f"epsilon  {low}{unit} keeps it: whatever the mechanism, an adversary's loss is above {wanted}",
@@ -228,6 +228,6 @@ def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Questi
             else "         no smaller ε was proved to be too small",
         ]
     best = result.design
-    lost, bound = amount(best.loss, question, at_most), amount(best.bound, question, at_least)
+    lost, bound = loss_amount(best.loss, question, at_most), loss_amount(best.bound, question, at_least)
     design = f"design   {question.family.lost} {lost}, bound {bound}"
     return [*answer, f"{question.family.lost:<8} {stake(question)}", *question.family.calibrated(best, design)]

@@ -28,7 +28,7 @@ from sfumato.release.estimation.plan import inflation_words, survey_plan
 from sfumato.release.estimation.words import remarks, share_lines
 from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.ledger.values import Spent
-from sfumato.report.figure import drawable, write
+from sfumato.report.figure import drawable, write_figure
 from sfumato.report.html import above
 from sfumato.report.sections_words import farthest, odds_factor
 from sfumato.report.shares import shares_figure
@@ -289,4 +289,4 @@ def _draw(
     title = " × ".join(columns)
     drawn: Any = tables.get(None, tables)
     figure = shares_figure(drawn, level=wanted.level, simultaneous=wanted.simultaneous, title=title)
-    write(figure, place, overwrite=overwrite)
+    write_figure(figure, place, overwrite=overwrite)

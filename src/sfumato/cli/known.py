@@ -43,9 +43,9 @@ from sfumato.mechanisms import MECHANISMS
 from sfumato.numbers import at_most
 from sfumato.orders import refines
 from sfumato.report.comparison import comparison_figure
-from sfumato.report.figure import drawable, write
+from sfumato.report.figure import drawable, write_figure
 from sfumato.specs.question import Question
-from sfumato.specs.words import amount, meaning, promised, stake
+from sfumato.specs.words import loss_amount, meaning, promised, stake
 from sfumato.watch import Watch
 
 
@@ -141,7 +141,7 @@ def compare_known(
     terms = partial(known_mechanisms, belief, stakes, privacy, objective=aim, optimal=optimal)
     comparison = door.compared(terms, limit)
     if figure is not None:
-        write(comparison_figure(comparison), figure, overwrite=overwrite)
+        write_figure(comparison_figure(comparison), figure, overwrite=overwrite)
     _tell(comparison, asked | promise_record(privacy), door, meant, figure, as_json)
 
 
@@ -295,7 +295,7 @@ def known(
     lines = [
         f"known    {key}{', remapped' if remap else ''}{door.optimal.format(MECHANISMS[key].optimal)}",
         f"promise  {promised(made.privacy)}",
-        *([] if lost is None else [f"loss     {most}{amount(lost, question)}{after}{meaning(question)}"]),
+        *([] if lost is None else [f"loss     {most}{loss_amount(lost, question)}{after}{meaning(question)}"]),
         saved(target, digest),
     ]
     answer(record, lines, as_json)

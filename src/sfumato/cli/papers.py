@@ -18,7 +18,7 @@ from sfumato.errors import InvalidInput, NotSupported, counted, in_one_line
 from sfumato.files import DRAWN, place_for, write_whole
 from sfumato.papers import PAPERS
 from sfumato.papers.page import compared, paper_page, recomputed
-from sfumato.report.figure import write
+from sfumato.report.figure import write_figure
 
 
 def paper(
@@ -47,7 +47,7 @@ def paper(
     if figure is not None:
         if table.figure is None:
             raise NotSupported(f"a figure of {key}", ["the table, without --figure"])
-        write(table.figure(), figure, overwrite=overwrite)
+        write_figure(table.figure(), figure, overwrite=overwrite)
     if as_json:
         typer.echo(json.dumps({"key": table.key, "rows": table.rows, "notes": table.notes}, default=str))
         return

@@ -36,7 +36,7 @@ from sfumato.release.estimation.plan import PlanCurve, SurveyPlan, inflation_wor
 from sfumato.release.estimation.words import aligned, percent, short_label
 from sfumato.release.formats.lines_csv import csv_delimiter, csv_rows
 from sfumato.release.streams import FORMATS
-from sfumato.report.figure import drawable, write
+from sfumato.report.figure import drawable, write_figure
 from sfumato.report.shares import respondents_figure
 from sfumato.specs.families import best_for
 from sfumato.specs.question import Question
@@ -105,7 +105,7 @@ def plan(
     if place is not None and curve is not None and error is not None:
         unit = proved.privacy.space.unit
         drawn = respondents_figure(curve, error, level=level, measure=_MEASURES[measure], unit=unit)
-        write(drawn, place, overwrite=overwrite)
+        write_figure(drawn, place, overwrite=overwrite)
     asked = found.respondents(error, **how) if error is not None else respondents or 0
     record = _record(found, asked, error, how, curve)
     answer(record, _lines(found, proved, asked, error, how, curve, place, _at(found, prior, guess)), as_json)

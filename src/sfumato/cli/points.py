@@ -17,7 +17,7 @@ from sfumato.errors import in_one_line
 from sfumato.files import DRAWN, place_for
 from sfumato.numbers import at_least, at_most
 from sfumato.report.curve import curve_figure
-from sfumato.report.figure import drawable, write
+from sfumato.report.figure import drawable, write_figure
 from sfumato.specs.question import Question
 from sfumato.specs.words import stake
 from sfumato.watch import Watch
@@ -93,7 +93,7 @@ _HEADS = ("epsilon", "loss", "bound", "gap", "method", "seconds")
 def _write_points(points: Curve, path: Path, overwrite: bool) -> None:
     """A table (.csv) or a figure."""
     if path.suffix.lower() != ".csv":
-        write(curve_figure(points), path, overwrite=overwrite)
+        write_figure(curve_figure(points), path, overwrite=overwrite)
         return
     rows = [
         [*(repr(float(value)) for value in (epsilon, best.loss, best.bound, best.gap)), best.method,

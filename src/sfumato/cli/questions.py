@@ -28,7 +28,7 @@ from sfumato.specs.heads import candidates
 from sfumato.specs.lists import prior_of, space_of
 from sfumato.specs.question import privacy_of
 from sfumato.specs.spec import Spec, spec_from_values, write_spec
-from sfumato.specs.tables import Columns, column_of, numbers_of
+from sfumato.specs.tables import Columns, column_texts, numbers_of
 from sfumato.specs.words import farthest_of_few
 
 KINDS = {
@@ -223,7 +223,7 @@ def _answers(talk: Dialogue, folder: Path) -> _Source:
     usual = candidates(table, ("answer", "answers", "name", "label"))
     only = usual[0] if len(usual) == 1 else table.header[0] if len(table.header) == 1 else None
     column = talk.ask(f"Column of the names ({', '.join(table.header)})", lambda text: _distinct(table, text), only)
-    space = _questionnaire(talk, _plain_labels(column_of(table, column)))
+    space = _questionnaire(talk, _plain_labels(column_texts(table, column)))
     return _Source(space, table, (column,), {"file": relative(table.file, folder), "label": column})
 
 
@@ -247,7 +247,7 @@ def _names(text: str, folder: Path) -> Any:
 
 
 def _distinct(table: Columns, name: str) -> str:
-    _refuse_twice(column_of(table, name))
+    _refuse_twice(column_texts(table, name))
     return name
 
 
@@ -269,7 +269,7 @@ def _graph(talk: Dialogue, folder: Path) -> _Source:
     questions = (("first", f"Column of one end of an edge ({header})", "from"),
                  ("second", "Column of the other end", "to"))  # fmt: skip
     ends = {
-        name: talk.ask(question, _column(table, column_of), usual if usual in table.header else None)
+        name: talk.ask(question, _column(table, column_texts), usual if usual in table.header else None)
         for name, question, usual in questions
     }
     length = talk.ask("Column of its length (none: all are 1)", _column(table, numbers_of, none=True), "none")
@@ -305,7 +305,7 @@ def _places(talk: Dialogue, folder: Path) -> _Source:
 def _file_with_names(talk: Dialogue, folder: Path) -> tuple[Columns, dict[str, str]]:
     table = talk.ask("CSV file", lambda text: read_existing(folder / text))
     question = f"Column with their names, none for numbers ({', '.join(table.header)})"
-    label = talk.ask(question, _column(table, column_of, none=True), "none")
+    label = talk.ask(question, _column(table, column_texts, none=True), "none")
     return table, {"label": label} if label else {}
 
 

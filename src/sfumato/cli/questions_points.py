@@ -30,7 +30,7 @@ from sfumato.spaces.box import Box
 from sfumato.spaces.earth import cells_at
 from sfumato.spaces.foreign import ACROSS, COUNTS, LATITUDES, LONGITUDES, UP
 from sfumato.spaces.lengths import METRES, as_length, in_unit
-from sfumato.specs.boxes import box_of, prior_on
+from sfumato.specs.boxes import prior_on, spec_box
 from sfumato.specs.cities import City, city_of
 from sfumato.specs.complaints import nearest
 from sfumato.specs.heads import candidates, first_rows, like, numbers_in
@@ -74,7 +74,7 @@ def ask_points(talk: Dialogue, folder: Path) -> PointsQuestion:
         "space": extent.table(cell_side(rate_of_table(privacy, unit), extent.sides, unit)),
         "privacy": privacy,
     }
-    home = box_of(spec_from_values(tables, folder))
+    home = spec_box(spec_from_values(tables, folder))
     talk.say(_box_words(home))
     _say_where(talk, table, columns, home)
     for words in _promise_words(privacy_of(spec_from_values(tables, folder), home), in_unit(hidden, unit), home):

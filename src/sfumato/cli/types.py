@@ -9,7 +9,7 @@ import typer
 from sfumato.cli.options import Alpha, AsJson, Epsilon, Space, answer, privacy_from_texts, promise_record
 from sfumato.cli.progress import line
 from sfumato.errors import counted
-from sfumato.numbers import between
+from sfumato.numbers import bounds_text
 from sfumato.privacy import capacities, estimate_kernels
 from sfumato.privacy import kernels as kernels_of
 
@@ -31,7 +31,7 @@ def kernels(
         record |= {"kernels": guess.count, "error": guess.error, "low": guess.low, "high": guess.high,
                    "confidence": guess.confidence, "samples": guess.samples, "hits": guess.hits}  # fmt: skip
         if guess.fewer_than is None:
-            low, high = between(guess.low, guess.high, 4)
+            low, high = bounds_text(guess.low, guess.high, 4)
             lines = [f"{privacy!r}: {guess} kernels"]
             lines.append(f"  between {low} and {high} with confidence {guess.confidence:g}")
         else:

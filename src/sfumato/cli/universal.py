@@ -17,7 +17,7 @@ from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer
 from sfumato.cli.progress import line
 from sfumato.errors import InvalidInput, NotSupported, in_one_line
 from sfumato.files import place_for
-from sfumato.numbers import between
+from sfumato.numbers import bounds_text
 from sfumato.specs.question import Question
 from sfumato.theory.universal import is_universally_optimal, universal_design
 from sfumato.verdict import Verdict
@@ -55,7 +55,7 @@ def universal(
 
         def tell(done: int, lower: float, upper: float) -> None:
             if say is not None:
-                say("round {}: least regret between {} and {}".format(done, *between(lower, upper)))
+                say("round {}: least regret between {} and {}".format(done, *bounds_text(lower, upper)))
 
         best = universal_design(question.loss, question.privacy, priors=priors, relative=relative, progress=tell)
     if place is not None:
@@ -68,7 +68,7 @@ def universal(
         "file": None if output is None else str(output),
     }  # fmt: skip
     kind = "relative regret" if relative else "regret"
-    ends = between(best.lower, inf if best.upper is None else best.upper, 9)
+    ends = bounds_text(best.lower, inf if best.upper is None else best.upper, 9)
     least = f"{best.lower}" if best.exact else "between {} and {}".format(*ends)
     lines = [
         f"universally optimal: {best.exists.outcome}; {best.exists.reason}",

@@ -87,7 +87,7 @@ def write_page(
     verdict, header, _ = verify_file(source)
     if not verdict:
         raise InvalidFile(f"{quoted(source)} is not proved, and no page is written of it: {verdict.reason}")
-    text = page_of(source.read_bytes(), title or header.space.name or source.stem).encode()
+    text = client_page(source.read_bytes(), title or header.space.name or source.stem).encode()
     burden = Burden(len(text), _seconds(header.sections, verdict.witness, source.stat().st_size))
     if not flag(large, "large") and not burden.for_phones:
         raise NotSupported(
@@ -119,10 +119,10 @@ def visitors_page(mechanism: Mechanism | Certifiable, *, title: str = "") -> str
     >>> page[:15], "A scale of three" in page
     ('<!doctype html>', True)
     """
-    return page_of(file_of(mechanism), title or drawn(mechanism).domain.name)
+    return client_page(file_of(mechanism), title or drawn(mechanism).domain.name)
 
 
-def page_of(data: bytes, title: str) -> str:
+def client_page(data: bytes, title: str) -> str:
     """The text of the page for the bytes of a file."""
     style = _part("page.css")
     module = re.sub(r"^export \{[^}]*\};\n", "", bundle(), flags=re.MULTILINE)

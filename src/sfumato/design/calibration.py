@@ -23,7 +23,7 @@ from sfumato.errors import InvalidInput, NotSupported, expect, shown
 from sfumato.labels import pandas_records
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Number, as_written, between
+from sfumato.numbers import Number, as_written, bounds_text
 from sfumato.privacy.promise import rate, rate_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box
@@ -52,7 +52,7 @@ class Calibration:
     design: Design
 
     def __repr__(self) -> str:
-        low, high = between(self.low, self.high)
+        low, high = bounds_text(self.low, self.high)
         return f"Calibration(epsilon={low if self.epsilon == self.low else high}, between {low} and {high})"
 
 

@@ -14,7 +14,7 @@ from sfumato.design.result import BoxDesign, Design
 from sfumato.errors import NotConverged, NotSupported, SolverError, keyword
 from sfumato.hide.remedies import more_time, patches_on, room_words, time_words
 from sfumato.measures.uncertainty import prior_loss
-from sfumato.numbers import at_least, at_most, between
+from sfumato.numbers import at_least, at_most, bounds_text
 from sfumato.privacy.rates import box_rate
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs.families import best_for
@@ -116,7 +116,7 @@ def calibrated(
         progress=progress,
     )  # fmt: skip
     kind = _SAME if result.design.mechanism.same_everywhere else "a table of its own for this box"
-    low, high = between(result.low, result.high)
+    low, high = bounds_text(result.low, result.high)
     words = f"{kind}, at ε = {high} per {question.space.unit}, with which no more is lost than was asked for"
     return Chosen(
         result.design, f"{words} ({low} is too small for any mechanism)" if result.low else words

@@ -27,7 +27,7 @@ from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import METRES, as_length
 from sfumato.spaces.libraries import geopandas_library, h3_library
 from sfumato.specs.cities import city_of
-from sfumato.specs.tables import column_of, numbers_of, read_columns, usual_column
+from sfumato.specs.tables import column_texts, numbers_of, read_columns, usual_column
 
 _DEGREE = Fraction("111195.08")  # metres of a degree of latitude on the sphere
 _PLACES = 5  # decimals of degrees that a corner gets where it is worked out: a metre
@@ -249,7 +249,7 @@ def file_places(file: Path, corners: bool = False) -> tuple[Any, Any, Any]:
         how = "leave one of them out"
         names = [usual_column(table, words, f"the {words[0]}", how) for words in (LATITUDES, LONGITUDES)]
         if names == ["", ""] and (cells := usual_column(table, H3_CELLS, "the cells of H3", how)):
-            return *_of_cells(column_of(table, cells), file, corners), table
+            return *_of_cells(column_texts(table, cells), file, corners), table
         if "" in names:
             raise InvalidInput(
                 f"{file} has no columns lat and lon, and none of cells called h3 (it has {', '.join(table.header[:8])})"

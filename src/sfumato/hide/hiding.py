@@ -38,7 +38,7 @@ from sfumato.release.tables import released_table
 from sfumato.release.terms import Terms
 from sfumato.spaces.box import Box
 from sfumato.spaces.lengths import METRES
-from sfumato.specs.boxes import box_of
+from sfumato.specs.boxes import spec_box
 from sfumato.specs.families import as_question
 from sfumato.specs.schema import PrivacySpec
 from sfumato.specs.spec import SPEC, Spec, spec_from_values
@@ -208,7 +208,7 @@ def question_of(
         rate = rate_of_table(privacy, unit)
         values["space"] = extent.table(cell_side(rate, extent.sides, unit) if wish.cell is None else wish.cell)
         shop.checked = replace(shop.checked, said=extent.floats)
-    home = box_of(spec_from_values(values))
+    home = spec_box(spec_from_values(values))
     values["prior"] = (
         shop.prior(home) if is_data(wish.prior) else prior_table(wish.prior, home, source.file, wish.prior_column)
     )

@@ -13,7 +13,7 @@ from sfumato.errors import InvalidLoss, advice, shown
 from sfumato.labels import row_names
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Gain, Loss
-from sfumato.memory import check_room
+from sfumato.memory import check_memory
 from sfumato.numbers import Array, Number, array, floats, number
 from sfumato.spaces.box import Box
 from sfumato.spaces.finite import FiniteSpace, as_space, label_place, label_tuple
@@ -170,7 +170,7 @@ def _few_secrets(space: Any) -> tuple[Any, ...]:
 
 def _check_table(actions: int, secrets: int) -> None:
     """Refuse a table that could not be held, before anything of it is built."""
-    check_room(
+    check_memory(
         8 * _COPIES * actions * secrets, f"a loss for {actions:,} actions and {secrets:,} secrets",
         ["fewer secrets", "a coarser space"],
     )  # fmt: skip

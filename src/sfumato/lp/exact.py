@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.errors import InvalidInput, SolverError
 from sfumato.lp.highs import solve_floats
 from sfumato.lp.program import LinearProgram, Solution, Status
-from sfumato.memory import check_room
+from sfumato.memory import check_memory
 from sfumato.numbers import Array, exact, fmpq, fractions, object_array
 from sfumato.watch import TimeIsUp, Watch
 
@@ -149,7 +149,7 @@ class _Tableau:
         logical = [i for i, s in enumerate(form.program.senses) if s != "="]
         width = form.columns + len(free) + len(logical) + form.rows + 1
         what = f"an exact tableau of {form.rows} × {width} rationals"
-        check_room(_BYTES_A_RATIONAL * form.rows * width, what, _INSTEAD)
+        check_memory(_BYTES_A_RATIONAL * form.rows * width, what, _INSTEAD)
         matrix, units = form.matrix(), np.full((form.rows, len(logical)), _ZERO, dtype=object)
         for k, i in enumerate(logical):
             units[i, k] = flint.fmpq(-1 if form.program.senses[i] == ">" else 1)

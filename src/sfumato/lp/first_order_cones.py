@@ -28,7 +28,7 @@ from sfumato.lp.cone.blocks import BlockProgram, BlockSolution, blocks_bound
 from sfumato.lp.cone.program import ColumnProgress, check_tolerance, relative_gap
 from sfumato.lp.cone.second_order import smallest
 from sfumato.lp.first_order import Halpern, Measure, Steering, device_named, quick
-from sfumato.memory import check_room
+from sfumato.memory import check_memory
 from sfumato.numbers import Floats
 from sfumato.watch import Watch, watch_of
 
@@ -115,7 +115,7 @@ class ConeIteration(Halpern):
         (n, m), arrays = program.shape, arrays_on(device)
         self.shapes = [(len(block), block[0].shape[0]) for block in program.blocks]
         forms = sum(d * count for d, count in self.shapes)
-        check_room(8 * m * (_OVER_ENTRIES * n + _OVER_FORMS * forms),
+        check_memory(8 * m * (_OVER_ENTRIES * n + _OVER_FORMS * forms),
                    f"the first-order method for {n} rows, {forms} forms and {m} columns on {device}", _SMALLER,
                    arrays.memory)  # fmt: skip
         matrix = csr_array(vstack([part for block in program.blocks for part in block] or [csr_array((0, n))], "csr"))

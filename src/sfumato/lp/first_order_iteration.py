@@ -16,7 +16,7 @@ from sfumato.lp.cone.program import ColumnProgram
 from sfumato.lp.first_order import Halpern
 from sfumato.lp.first_order_start import beginning, flows, worth_moving
 from sfumato.lp.first_order_support import Closure, Support
-from sfumato.memory import check_room
+from sfumato.memory import check_memory
 from sfumato.watch import Watch
 
 torch: Any = import_module("torch") if find_spec("torch") else None
@@ -66,10 +66,10 @@ class Iteration(Halpern):
         size = _BYTES_OF_A_TABLE * table + entries * (_BYTES_OF_AN_ENTRY + _BYTES_OF_A_SLOT * slots)
         free = int(_DEVICE_SHARE * torch.cuda.mem_get_info(self.device)[0]) if self.device.type == "cuda" else None
         (n, m), pairs = program.shape, len(program.first)
-        check_room(size, f"the first-order method for {n} rows, {m} columns and {pairs} pairs on {self.device.type}",
+        check_memory(size, f"the first-order method for {n} rows, {m} columns and {pairs} pairs on {self.device.type}",
                    _SMALLER_PROBLEMS, free)  # fmt: skip
         if table:  # what comes back is a table over pairs, on this side
-            check_room(16 * pairs * m, f"a table of multipliers for {pairs} pairs in {m} columns", _SMALLER_PROBLEMS)
+            check_memory(16 * pairs * m, f"a table of multipliers for {pairs} pairs in {m} columns", _SMALLER_PROBLEMS)
 
     def _least_of_rows(self, table: Any) -> Any:
         least = torch.full((len(self.sizes),), torch.inf, dtype=torch.float64, device=self.device)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.errors import SolverError
 from sfumato.lp.program import LinearProgram, Solution, Status
-from sfumato.memory import check_room
+from sfumato.memory import check_memory
 from sfumato.numbers import Array, floats
 from sfumato.watch import TimeIsUp, Watch
 
@@ -33,7 +33,7 @@ def check_program(rows: int, columns: int, entries: int, what: str = "a linear p
     """
     needed = _BYTES_A_ROW * rows + _BYTES_A_COLUMN * columns + _BYTES_AN_ENTRY * entries
     size = f"{rows} rows, {columns} variables and {entries} entries"
-    check_room(needed, f"{what} ({size}) for HiGHS", _INSTEAD)
+    check_memory(needed, f"{what} ({size}) for HiGHS", _INSTEAD)
 
 
 def solve_floats(program: LinearProgram, watch: Watch | None = None) -> Solution:

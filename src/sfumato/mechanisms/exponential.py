@@ -30,7 +30,7 @@ from sfumato.certify.verify import prove
 from sfumato.channels.channel import Channel, check_secrets, normalise
 from sfumato.channels.ratios import log_ratios, logarithms, row_gaps
 from sfumato.errors import InvalidInput, expect
-from sfumato.labels import column_names, in_order, table_in_order
+from sfumato.labels import column_labels, in_order, table_in_order
 from sfumato.losses.loss import Loss
 from sfumato.numbers import (
     Array,
@@ -138,7 +138,7 @@ def as_score(privacy: PrivacyType, score: Any = None, outputs: Iterable[Any] | N
         if outputs is not None and tuple(outputs) != score.actions:
             raise InvalidInput("the outputs of a loss are its actions: leave outputs out")
         return Score(space, score.actions, score.matrix.T)
-    named = column_names(score) if outputs is None else outputs
+    named = column_labels(score) if outputs is None else outputs
     known = None if named is None else label_tuple(named, "the outputs")
     values = array(table_in_order(score, space.labels, known, "a score"), "a score", 2, small_integers=True)
     if not is_exact(values) and not np.isfinite(values).all():

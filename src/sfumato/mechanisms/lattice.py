@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import items, one_of
 from sfumato.certify.wide import product_shifted
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, expect, short, shown
-from sfumato.numbers import Floats, Number, as_ball, as_written, dyadic, float_below, whole
+from sfumato.numbers import Floats, Number, as_ball, as_written, dyadic, float_below, whole_number
 from sfumato.privacy.type import PrivacyType, ball_rate
 from sfumato.spaces.box import METRICS, Box, MetricName, box_of_grid
 from sfumato.spaces.constructors import grid, lengths_of, line
@@ -65,7 +65,7 @@ def Lattice(shape: Sequence[int], metric: MetricName = "euclidean", step: Number
     >>> len(lattice), lattice.metric
     (1000000, 'euclidean')
     """
-    sides = [whole(side, "points along a side") for side in items(shape, "the sides of a lattice")]
+    sides = [whole_number(side, "points along a side") for side in items(shape, "the sides of a lattice")]
     length = as_written(step, "the step of a lattice")
     if not sides:
         raise InvalidInput(f"the sides of a lattice are integers up to {_LARGEST_SIDE}, found {shown(shape)}")

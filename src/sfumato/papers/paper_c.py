@@ -21,7 +21,7 @@ from sfumato.measures import bayes_vulnerability
 from sfumato.mechanisms.lattice import Lattice, lattice_kernel, lattice_solution
 from sfumato.mechanisms.proved import proved
 from sfumato.mechanisms.tight import has_lattice_tight_constraints, lattice_threshold, lattice_tight_constraints
-from sfumato.numbers import between
+from sfumato.numbers import bounds_text
 from sfumato.papers.tables import PaperTable, cell
 from sfumato.privacy.regular import (
     database_leakage_bound,
@@ -365,7 +365,7 @@ def figure_7() -> PaperTable:
         )
     threshold = lattice_threshold(Lattice((100, 100)), digits=7)
     shown = _with_threshold(rows, "0.4", float(threshold.high))
-    low, high = between(threshold.low, threshold.high, 8)
+    low, high = bounds_text(threshold.low, threshold.high, 8)
     notes = (
         f"At ε = {low} there is no such mechanism, at {high} there is one, both proved; the paper's curve begins at "
         "0.4.",

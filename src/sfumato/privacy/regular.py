@@ -41,7 +41,7 @@ from sfumato.numbers import (  # fmt: skip
     is_exact,
     object_array,
     to_flint,
-    whole,
+    whole_number,
 )
 from sfumato.privacy.predicates_curves import growth
 from sfumato.privacy.similarity import (
@@ -529,7 +529,7 @@ def database_leakage_bound(
     2.522568
     """
     factor = growth(epsilon, alpha, "a bound on what leaks")
-    individuals, values = whole(individuals, "individuals"), whole(values, "values")
+    individuals, values = whole_number(individuals, "individuals"), whole_number(values, "values")
     with flint.ctx.workprec(128):
         bits = individuals * (values / (1 + (values - 1) / factor.ball())).log_base(2)
         return float_above(dyadic(bits.upper()))

@@ -18,12 +18,12 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.optimal import design
 from sfumato.design.result import Design
 from sfumato.errors import InvalidChannel, InvalidInput, expect, keyword
-from sfumato.labels import column_names, pandas_records, row_names
+from sfumato.labels import column_labels, pandas_records, row_names
 from sfumato.losses import Loss
 from sfumato.losses.standard import default
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import expected_loss, posterior_loss
-from sfumato.numbers import array, at_least, at_most, between, exact, floats, nearest_float, told_apart
+from sfumato.numbers import array, at_least, at_most, bounds_text, exact, floats, nearest_float, told_apart
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import Tightest, Violation, satisfies, tightest_pair
 from sfumato.privacy.type import PrivacyType
@@ -173,7 +173,7 @@ class Audit:
         if self.remapped is not None:
             summary += f"; loses {float(self.remapped):.6g}"
         if self.optimum is not None:
-            low, high = between(self.optimum.bound, self.optimum.loss)
+            low, high = bounds_text(self.optimum.bound, self.optimum.loss)
             summary += f", the best of the type between {low} and {high}"
         return summary
 
@@ -270,7 +270,7 @@ def _box(box: Margins | None, channel: Channel) -> Margins | None:
 
 def _as_channel(matrix: Any, space: FiniteSpace | None) -> Channel:
     """A matrix whose rows are the secrets of the space, or have the labels that they carry."""
-    if column_names(matrix) is not None:
+    if column_labels(matrix) is not None:
         named = row_names(matrix)
         return Channel(space.labels if space is not None else range(len(matrix)) if named is None else named, matrix)
     table = array(matrix, "the matrix of a channel", 2, error=InvalidChannel)

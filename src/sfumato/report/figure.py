@@ -227,7 +227,7 @@ def drawable(path: Path, what: str = "a figure", tables: Sequence[str] = ()) -> 
     return path
 
 
-def write(figure: go.Figure, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
+def write_figure(figure: go.Figure, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
     """Write a figure to one file, in the format its name ends in, whole or not at all.
 
     A figure or page of ours that is already there is replaced with ``overwrite``, any other file never.
@@ -248,7 +248,7 @@ def write(figure: go.Figure, path: str | PathLike[str], *, overwrite: bool = Fal
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     write(canvas(), f"{folder}/empty.json").name
+    ...     write_figure(canvas(), f"{folder}/empty.json").name
     'empty.json'
     """
     figure = expect(figure, go.Figure, "what is drawn", "simplex(privacy) makes one")

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.arguments import file_path, items, one_of, quoted
 from sfumato.errors import InvalidFile, InvalidInput, counted, few, keyword, shown
-from sfumato.labels import listed
+from sfumato.labels import column_values
 from sfumato.spaces.cells import AreaCells
 from sfumato.spaces.finite import FiniteSpace, check_size, label_tuple
 from sfumato.spaces.ground import EarthName, Ground, as_earth, ground_unit, places_on_ground
@@ -177,9 +177,9 @@ def _from_geopandas(frame: Any, crs: Any, *, convert: bool) -> _AreaTable:
     geometry = frame.geometry
     outlines = _in_degrees(geometry, geometry.crs or crs) if convert else np.asarray(geometry.array)
     beside = [name for name in getattr(frame, "columns", ()) if name != geometry.name]
-    columns = {str(name): listed(frame[name]) for name in beside}
+    columns = {str(name): column_values(frame[name]) for name in beside}
     counted_rows = type(frame.index).__name__ == "RangeIndex"
-    return _AreaTable(outlines, columns, None if counted_rows else listed(frame.index))
+    return _AreaTable(outlines, columns, None if counted_rows else column_values(frame.index))
 
 
 def _names(table: _AreaTable, labels: Any) -> tuple[Any, ...]:

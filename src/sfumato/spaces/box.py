@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import integer, items, one_of
 from sfumato.errors import InvalidInput, expect, short, shown
-from sfumato.numbers import Floats, Number, exact, whole
+from sfumato.numbers import Floats, Number, exact, whole_number
 from sfumato.spaces.finite import check_size
 from sfumato.spaces.frame import EarthFrame
 from sfumato.spaces.ground import EARTH_RADIUS_KM, is_earth
@@ -150,7 +150,7 @@ class Box:
 
     def breaks(self, axis: int, parts: int = 1) -> tuple[Fraction, ...]:
         """The borders of cells along an axis, counted from the origin, each cell cut into so many parts."""
-        axis, parts = integer(axis, "an axis", 0, self.dimension - 1), whole(parts, "parts")
+        axis, parts = integer(axis, "an axis", 0, self.dimension - 1), whole_number(parts, "parts")
         check_size(self.shape[axis] * parts + 1, "borders of cells")
         width = self.step[axis] / parts
         return tuple(Fraction(width.numerator * k, width.denominator) for k in range(self.shape[axis] * parts + 1))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import float_array, items, one_of, text
 from sfumato.errors import InvalidInput, InvalidMetric, NotSupported, shown
-from sfumato.numbers import Number, common_denominator, exact, nearest_float, whole
+from sfumato.numbers import Number, common_denominator, exact, nearest_float, whole_number
 from sfumato.spaces.axioms import INFINITE, LARGEST_RADICAND
 from sfumato.spaces.box import METRICS, MetricName, box_of_grid
 from sfumato.spaces.distances import Distances, Form
@@ -85,7 +85,7 @@ def grid(*shape: int, metric: MetricName = "euclidean", step: Number = 1, unit: 
     """
     if not shape:
         raise InvalidInput("a grid needs at least one side, such as grid(8, 8)")
-    shape = tuple(whole(side, "points along a side") for side in shape)
+    shape = tuple(whole_number(side, "points along a side") for side in shape)
     if len(shape) > _MOST_SIDES:
         raise NotSupported(f"a grid with {len(shape)} sides", [f"at most {_MOST_SIDES}"])
     check_size(prod(shape))
@@ -132,7 +132,7 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
 
     Labels are strings such as ``"010"``.
     """
-    length, symbols = whole(length, "letters"), whole(symbols, "symbols")
+    length, symbols = whole_number(length, "letters"), whole_number(symbols, "symbols")
     if symbols > 36:
         raise NotSupported(f"{shown(symbols)} symbols", ["at most 36: digits and letters"])
     check_size(length, "letters")
@@ -154,21 +154,21 @@ def hamming(length: int, *, symbols: int = 2) -> FiniteSpace:
 
 def cycle(n: int) -> FiniteSpace:
     """n points around a circle, neighbours at distance 1."""
-    n = whole(n, "points", least=3)
+    n = whole_number(n, "points", least=3)
     check_size(n)
     return _unit_graph(range(n), [(i, (i + 1) % n) for i in range(n)], f"cycle({n})")
 
 
 def star(leaves: int) -> FiniteSpace:
     """A centre 0 and leaves 1, …, each at distance 1 from it."""
-    leaves = whole(leaves, "leaves")
+    leaves = whole_number(leaves, "leaves")
     check_size(leaves + 1)
     return _unit_graph(range(leaves + 1), [(0, i) for i in range(1, leaves + 1)], f"star({leaves})")
 
 
 def complete_bipartite(a: int, b: int) -> FiniteSpace:
     """Two groups; distance 1 across, 2 within. Labels are ``("left", i)`` and ``("right", j)``."""
-    a, b = whole(a, "points on the left"), whole(b, "points on the right")
+    a, b = whole_number(a, "points on the left"), whole_number(b, "points on the right")
     check_size(a + b)
     check_size(a * b, "edges")
     left, right = [("left", i) for i in range(a)], [("right", j) for j in range(b)]
@@ -339,7 +339,7 @@ def _names(labels: Iterable[Any] | None, count: int, what: str) -> tuple[Any, ..
 
 def _labels(n: int | Sequence[Any]) -> tuple[Any, ...]:
     if isinstance(n, int | float | np.integer | np.floating | Fraction):
-        size = whole(n, "points")
+        size = whole_number(n, "points")
         check_size(size)
         return tuple(range(size))
     return label_tuple(n, "labels")

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InvalidMetric, expect, shown
-from sfumato.numbers import Array, array, common_denominator, exact, is_exact, nearest_float, object_array, whole
+from sfumato.numbers import Array, array, common_denominator, exact, is_exact, nearest_float, object_array, whole_number
 from sfumato.spaces.axioms import FLOAT, INFINITE, RATIONAL, ROOT
 
 
@@ -61,7 +61,7 @@ class Distances:
         """From what a user gives: exact numbers become integers with one unit."""
         if isinstance(given, Distances):
             return given
-        table = array(given, what, whole(ndim, "dimensions"), error=InvalidMetric, small_integers=True)
+        table = array(given, what, whole_number(ndim, "dimensions"), error=InvalidMetric, small_integers=True)
         if not is_exact(table):
             return cls(Form.FLOAT, table)
         if table.dtype == np.int64:

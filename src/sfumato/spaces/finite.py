@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import shortest_path
 
 from sfumato.arguments import float_array, items, text
 from sfumato.errors import InvalidInput, InvalidMetric, Mismatch, NotSupported, advice, expect, shown
-from sfumato.labels import listed, table_in_order
-from sfumato.memory import check_room
+from sfumato.labels import column_values, table_in_order
+from sfumato.memory import check_memory
 from sfumato.spaces.axioms import INFINITE, midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.lengths import as_unit
@@ -151,7 +151,7 @@ class FiniteSpace:
         if self.source.edges is None:
             return None
         number = self.source.number_of_edges
-        check_room(_BYTES_AN_EDGE * number, f"{number:,} pairs of neighbours in {self.name}", _SMALLER)
+        check_memory(_BYTES_AN_EDGE * number, f"{number:,} pairs of neighbours in {self.name}", _SMALLER)
         return self.source.edges()
 
     @property
@@ -191,7 +191,7 @@ class FiniteSpace:
     @cached_property
     def midpoints(self) -> NDArray[np.int32]:
         """For each pair a point that lies exactly between its ends, −1 where there is none."""
-        check_room(_BYTES_A_MIDPOINT * len(self) ** 2, f"the pairs that count of {len(self)} points", _SMALLER)
+        check_memory(_BYTES_A_MIDPOINT * len(self) ** 2, f"the pairs that count of {len(self)} points", _SMALLER)
         if self.source.midpoints is not None:
             return self.source.midpoints()
         table = self.distances
@@ -283,7 +283,7 @@ def check_table(n: int) -> None:
     table = f"a full table of distances for {n} points"
     if n > _LARGEST_DENSE:
         raise NotSupported(table, [f"at most {_LARGEST_DENSE} points"])
-    check_room(_BYTES_A_DISTANCE * n**2, table, _SMALLER)
+    check_memory(_BYTES_A_DISTANCE * n**2, table, _SMALLER)
 
 
 def as_space(value: Any, what: str = "a space") -> FiniteSpace:
@@ -299,7 +299,7 @@ def label_tuple(labels: Iterable[Hashable], what: str) -> tuple[Any, ...]:
         raise InvalidInput(f"{what} must have an order, which a set has not: give a list")
     if hasattr(labels, "columns"):
         raise InvalidInput(f"{what} must be a list of labels, found a table: name its column")
-    result = tuple(listed(labels))
+    result = tuple(column_values(labels))
     if not result:
         raise InvalidInput(f"{what} are empty: at least one is needed")
     seen: set[Any] = set()

@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from sfumato.arguments import answer_of, items
 from sfumato.errors import InvalidInput, NotSupported, shown
-from sfumato.numbers import Number, as_written, whole
+from sfumato.numbers import Number, as_written, whole_number
 from sfumato.spaces.constructors import graph, grid, line, unit_edges
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import Edges, FiniteSpace, Pairs, Structure, as_space, check_size
@@ -49,7 +49,7 @@ _MOST_INDIVIDUALS = 32  # More individuals, with two values each, make more data
 
 def count_query(individuals: int) -> FiniteSpace:
     """Answers 0, …, u of a count over u individuals: a line."""
-    space = line(whole(individuals, "individuals") + 1)
+    space = line(whole_number(individuals, "individuals") + 1)
     return _answers(space, f"count_query({individuals})")
 
 
@@ -63,7 +63,7 @@ def sum_query(individuals: int, largest: int) -> FiniteSpace:
     >>> sum_query(2, 3).distance(0, 4)
     2.0
     """
-    individuals, largest = whole(individuals, "individuals"), whole(largest, "values above 0")
+    individuals, largest = whole_number(individuals, "individuals"), whole_number(largest, "values above 0")
     number = individuals * largest + 1
     check_size(number)
     answers = np.arange(number)
@@ -89,7 +89,7 @@ def k_count_query(individuals: int, k: int) -> FiniteSpace:
 
     One individual changes each count by at most one, so d is the Chebyshev distance.
     """
-    individuals, k = whole(individuals, "individuals"), whole(k, "counts")
+    individuals, k = whole_number(individuals, "individuals"), whole_number(k, "counts")
     check_size((individuals + 1) ** min(k, 64))  # more counts than that are too many for any number of individuals
     space = grid(*[individuals + 1] * k, metric="chebyshev")
     return _answers(space, f"k_count_query({individuals}, {k})")
@@ -131,7 +131,10 @@ def query(function: Callable[[tuple[Any, ...]], Hashable], *, values: Sequence[A
     >>> parity.labels, parity.distance(0, 1)
     ((0, 1), 1.0)
     """
-    individuals, values = whole(individuals, "individuals"), items(values, "the values that an individual can have")
+    individuals, values = (
+        whole_number(individuals, "individuals"),
+        items(values, "the values that an individual can have"),
+    )
     if not values:
         raise InvalidInput("a query needs at least one value that an individual can have")
     if individuals > _MOST_INDIVIDUALS or len(values) ** individuals > _MOST_DATABASES:

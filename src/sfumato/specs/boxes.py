@@ -24,13 +24,13 @@ BOXES = ("box", "earth_box")
 _AXES = ("x", "y", "z")
 
 
-def box_of(spec: Spec) -> Box:
+def spec_box(spec: Spec) -> Box:
     """The box that a spec names; where it names no unit, that of its promise.
 
     Examples
     --------
     >>> from sfumato.specs.spec import spec_from_values
-    >>> box_of(spec_from_values({"space": {"kind": "box", "sides": [8, 6], "step": "500 m", "unit": "km"}}))
+    >>> spec_box(spec_from_values({"space": {"kind": "box", "sides": [8, 6], "step": "500 m", "unit": "km"}}))
     Box(box(8 × 6, euclidean), 192 cells, in km)
     """
     given: Any = spec.space

@@ -21,14 +21,14 @@ from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
 from sfumato.specs.boxes import BOXES
 from sfumato.specs.maps import MAPS, area_numbers
-from sfumato.specs.question import naming
+from sfumato.specs.question import naming_file
 from sfumato.specs.schema_maps import AreasSpec
 from sfumato.specs.spec import Spec
 from sfumato.specs.tables import (
     Columns,
     amounts_by_label,
     column_in_order,
-    column_of,
+    column_texts,
     labelled_table,
     numbers_of,
     spelled_labels,
@@ -42,12 +42,12 @@ def space_of(spec: Spec) -> FiniteSpace:
         raise NotSupported(
             f"{spec.source}: [space]: a list of secrets of a box", ["kind = 'grid', the centres of cells"]
         )
-    with naming(spec, "space"):
+    with naming_file(spec, "space"):
         built = BUILDERS[spec.space.kind](spec.space, spec)
     per = spec.privacy.per if spec.privacy is not None else None
     if per is None or per == built.unit:
         return built
-    with naming(spec, "privacy"):
+    with naming_file(spec, "privacy"):
         if built.unit:
             raise InvalidInput(f"the promise is per {per!r}, but the distances of the space are in {built.unit!r}")
     return _in_unit(built, per)
@@ -55,14 +55,14 @@ def space_of(spec: Spec) -> FiniteSpace:
 
 def prior_of(spec: Spec, space: FiniteSpace) -> Prior:
     """How likely the secrets are."""
-    with naming(spec, "prior"):
+    with naming_file(spec, "prior"):
         return prior_in(spec.prior, spec, space)
 
 
 def loss_of(spec: Spec, space: FiniteSpace) -> Loss:
     """What is at stake."""
     given = spec.loss
-    with naming(spec, "loss"):
+    with naming_file(spec, "loss"):
         if isinstance(given, schema.ThresholdSpec):
             return LOSSES["threshold"](space, given.radius)
         if isinstance(given, schema.MemberSpec):
@@ -81,11 +81,11 @@ def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:
     given = spec.loss.outputs
     if given is None:
         return None
-    with naming(spec, "loss", "outputs"):
+    with naming_file(spec, "loss", "outputs"):
         if isinstance(given, schema.OutputsSpec):
             if given.column is None:
                 raise InvalidInput("columns are those of points on a box: name the column of the actions")
-            given = column_of(spec.columns(given.file), given.column)
+            given = column_texts(spec.columns(given.file), given.column)
         if not given:
             raise InvalidInput("name at least one action")
         return spelled_labels(given, loss.actions, "action of the loss")
@@ -94,7 +94,7 @@ def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:
 def objective_of(spec: Spec, space: FiniteSpace) -> Any:
     """What is to be made small, as :mod:`sfumato.design.objectives` says it."""
     given = spec.objective
-    with naming(spec, "objective"):
+    with naming_file(spec, "objective"):
         limits = []
         if given.worst_loss is not None:
             limits.append(objectives.loss_at_most(given.worst_loss))
@@ -127,7 +127,7 @@ def _graph(given: schema.GraphSpec, spec: Spec) -> FiniteSpace:
     edges: Iterable[Sequence[Any]] = given.edges or []
     if given.file is not None:
         table = spec.columns(given.file)
-        ends = [column_of(table, given.first), column_of(table, given.second)]
+        ends = [column_texts(table, given.first), column_texts(table, given.second)]
         length = given.length or ("length" if "length" in table.header else None)
         edges = list(zip(*ends, *([] if length is None else [numbers_of(table, length)]), strict=True))
     return SPACES["graph"](edges, labels=given.nodes, unit=given.unit)
@@ -153,7 +153,7 @@ def _placed(
         return given.coordinates, given.labels
     table = spec.columns(given.file)
     coordinates = list(zip(*(numbers_of(table, name) for name in columns(table)), strict=True))
-    return coordinates, given.labels if given.label is None else column_of(table, given.label)
+    return coordinates, given.labels if given.label is None else column_texts(table, given.label)
 
 
 def _matrix(given: schema.MatrixSpec, spec: Spec) -> FiniteSpace:

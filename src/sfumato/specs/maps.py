@@ -16,7 +16,7 @@ from sfumato.spaces.roads import roads
 from sfumato.spaces.squares import square_cells
 from sfumato.specs import schema_maps as schema
 from sfumato.specs.spec import Spec
-from sfumato.specs.tables import column_of, numbers_of, usual_column
+from sfumato.specs.tables import column_texts, numbers_of, usual_column
 
 
 def _h3(given: schema.H3CellsSpec, spec: Spec) -> FiniteSpace:
@@ -25,7 +25,7 @@ def _h3(given: schema.H3CellsSpec, spec: Spec) -> FiniteSpace:
         if given.column is None:
             area = area_union(spec.path(given.file))
         else:
-            area = column_of(spec.columns(given.file), given.column)
+            area = column_texts(spec.columns(given.file), given.column)
     terms = {"distance": given.distance, "parts": given.parts, "earth": given.earth, "unit": given.unit}
     return h3_cells(area, given.resolution, **terms)  # type: ignore[arg-type]  # words that the schema has checked
 
@@ -55,12 +55,12 @@ def _roads(given: schema.RoadsSpec, spec: Spec) -> FiniteSpace:
         ]
     else:
         table = spec.columns(given.file)
-        columns: list[list[Any]] = [column_of(table, given.first), column_of(table, given.second)]
+        columns: list[list[Any]] = [column_texts(table, given.first), column_texts(table, given.second)]
         columns.append(numbers_of(table, given.length))
         if given.oneway in table.header:
-            columns.append(column_of(table, given.oneway))
+            columns.append(column_texts(table, given.oneway))
         elif "oneway" in given.model_fields_set:
-            column_of(table, given.oneway)  # which says what columns there are
+            column_texts(table, given.oneway)  # which says what columns there are
         rows = list(zip(*columns, strict=True))
     places = None if given.crossings is None else _crossings(given.crossings, spec)
     return roads(rows, places, ways=given.ways, parts=given.parts, unit=given.unit)
@@ -76,7 +76,7 @@ def _crossings(given: schema.CrossingsSpec, spec: Spec) -> dict[str, tuple[float
     if "" in names:
         raise InvalidInput(f"{table.file} has no columns of latitude and longitude: name them in crossings")
     latitude, longitude = (numbers_of(table, name) for name in names)
-    labels = column_of(table, given.label)
+    labels = column_texts(table, given.label)
     if len({*labels}) < len(labels):
         raise InvalidInput(f"{table.file} names a crossing twice in {given.label!r}")
     return {at: (float(y), float(x)) for at, y, x in zip(labels, latitude, longitude, strict=True)}

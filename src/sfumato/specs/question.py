@@ -63,7 +63,7 @@ class Question:
 
 
 @contextmanager
-def naming(spec: Spec, *path: str) -> Iterator[None]:
+def naming_file(spec: Spec, *path: str) -> Iterator[None]:
     """Errors get the name of the file and of the table, once."""
     try:
         yield
@@ -75,7 +75,7 @@ def privacy_of(spec: Spec, space: FiniteSpace | Box) -> PrivacyType:
     """What is promised."""
     if spec.privacy is None:
         raise InvalidInput(f"{spec.source}: table [privacy] is missing: say epsilon = … or alpha = …")
-    with naming(spec, "privacy"):
+    with naming_file(spec, "privacy"):
         return PrivacyType(space, **_amount(spec.privacy, space.unit))
 
 
@@ -86,7 +86,7 @@ def promise_of(spec: Spec, space: FiniteSpace | Box) -> dict[str, Any]:
         return {"privacy": None, "under": ()}
     if given.delta is None:
         return {"privacy": privacy_of(spec, space), "under": ()}
-    with naming(spec, "privacy"):
+    with naming_file(spec, "privacy"):
         promised = predicates.epsilon_delta(**_amount(given, space.unit), delta=given.delta)
         return {"privacy": None, "under": (promised, space if given.neighbours == "adjacent" else None)}
 

@@ -90,7 +90,7 @@ def usual_column(table: Columns, usual: Sequence[str], what: str, how: str) -> s
         raise InvalidInput(f"{table.file}: {error}") from None
 
 
-def column_of(table: Columns, name: str) -> list[str]:
+def column_texts(table: Columns, name: str) -> list[str]:
     """The texts of a column, none of them empty."""
     if name not in table.header:
         raise InvalidInput(f"{table.file} has no column {name!r}{nearest(name, table.header)}")
@@ -106,7 +106,7 @@ def column_of(table: Columns, name: str) -> list[str]:
 
 def numbers_of(table: Columns, name: str) -> list[Fraction]:
     """The numbers of a column, exactly as written."""
-    cells = column_of(table, name)
+    cells = column_texts(table, name)
     return [_number(cell, table, line, name) for cell, line in zip(cells, table.lines, strict=True)]
 
 
@@ -116,7 +116,7 @@ def column_in_order(
     """The numbers of a column with a row for each of some labels, in their order or matched by a column of labels."""
     values = numbers_of(table, name)
     if label is not None:
-        return [values[i] for i in in_order(table, column_of(table, label), labels, "row for")]
+        return [values[i] for i in _in_order(table, column_texts(table, label), labels, "row for")]
     if len(values) != len(labels):
         raise InvalidInput(f"{table.file} has {len(values)} rows for {len(labels)} {what}{hint}")
     return values
@@ -136,7 +136,7 @@ def labelled_table(
     Columns come in the order of labels, or else of rows; errors call them ``what``. ``infinite`` allows ``inf`` for a
     number. Up to 100,000 numbers are taken for what is written, more for the nearest doubles.
     """
-    names = column_of(table, table.header[0])
+    names = column_texts(table, table.header[0])
     above = table.header[1:]
     for labels in (names, above):
         if len(set(labels)) < len(labels):
@@ -147,11 +147,11 @@ def labelled_table(
         [_entry(cell, table, line, name, exactly, infinite) for cell, name in zip(row[1:], above, strict=True)]
         for row, line in zip(table.rows, table.lines, strict=True)
     ]
-    order = in_order(table, above, names if columns is None else columns, what)
+    order = _in_order(table, above, names if columns is None else columns, what)
     return tuple(names), [[row[i] for i in order] for row in entries]
 
 
-def in_order(table: Columns, names: Sequence[str], wanted: Sequence[Any], what: str) -> list[int]:
+def _in_order(table: Columns, names: Sequence[str], wanted: Sequence[Any], what: str) -> list[int]:
     """Where the labels of a space stand among those of a file; both must have the same ones."""
     place = {label: i for i, label in enumerate(names)}
     texts = [text_of(label) for label in wanted]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sfumato.certify import Mechanism
 from sfumato.design.objectives import Objective
-from sfumato.numbers import at_most, between
+from sfumato.numbers import at_most, bounds_text
 from sfumato.privacy import PrivacyType
 from sfumato.report.sections_words import farthest, odds_factor
 from sfumato.spaces import FiniteSpace
@@ -109,7 +109,7 @@ def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
     )
 
 
-def amount(value: Fraction, question: Question, rounded: Callable[[Fraction, int], str] | None = None) -> str:
+def loss_amount(value: Fraction, question: Question, rounded: Callable[[Fraction, int], str] | None = None) -> str:
     """A loss with its unit; where that is short and says more, the fraction, and its nearest decimal beside it.
 
     A bound comes with what rounds it to its side: :func:`~sfumato.numbers.at_most` or ``at_least``.
@@ -158,16 +158,16 @@ def on_events(mechanism: Mechanism, question: Question) -> str:
     return f"{question.under[0].name}: every event, for {mechanism.proof.events} ordered pairs of secrets"
 
 
-def on_the_ground(value: Fraction, box: Box) -> str:
+def ground_length(value: Fraction, box: Box) -> str:
     """What a length on the map of a box can be on the ground, after it; empty for a box that is its own ground.
 
     Examples
     --------
     >>> from sfumato.spaces.earth import earth_box
-    >>> on_the_ground(Fraction("1.85"), earth_box("40.70 N", "74.02 W", sides=(10, 10), step="500 m"))
+    >>> ground_length(Fraction("1.85"), earth_box("40.70 N", "74.02 W", sides=(10, 10), step="500 m"))
     ', which is 1.85 to 1.854 km on the ground'
     """
     if box.frame is None:
         return ""
-    least, most = between(*ground_range(value, box), 4)
+    least, most = bounds_text(*ground_range(value, box), 4)
     return f", which is {least} to {most} {box.unit} on the ground"

@@ -18,7 +18,7 @@ from sfumato.report.maps_drawing import standalone
 from sfumato.report.page import facts_about, figures_of
 from sfumato.spaces.box import NORMS, Box
 from sfumato.spaces.earth import to_earth
-from sfumato.studio.views import packed
+from sfumato.studio.views import packed_floats
 
 _DRAWN = ("cloud", "likely", "used", "border")  # figures of a report that are about one point
 
@@ -54,7 +54,7 @@ def on_coordinates(mechanism: Any) -> BoxMechanism | BoxNoise:
     return found
 
 
-def box_table(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
+def box_view(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
     """What is told at the centre of each cell, and in which cell each output lies, −1 outside.
 
     Noise has too many outputs to list: they are summed up in cells, which then stand for them.
@@ -62,7 +62,7 @@ def box_table(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
     home = mechanism.box
     if mechanism.same_everywhere:
         cells = [_named(point, home) for point in home.centres]
-        return {"outputs": cells, "at": list(range(len(cells))), "matrix": packed(noise_on_cells(mechanism))}
+        return {"outputs": cells, "at": list(range(len(cells))), "matrix": packed_floats(noise_on_cells(mechanism))}
     middles = [np.arange(0.5, n, dtype=np.float64) * float(step) for n, step in zip(home.shape, home.step, strict=True)]
     bases = [smooth_basis(axis, where)[0] for axis, where in zip(mechanism.rounding.axes, middles, strict=True)]
     table, places = applied(bases, lattice_table(mechanism)), output_coordinates(mechanism)
@@ -74,7 +74,7 @@ def box_table(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
     return {
         "outputs": [_named(point, home) for point in places],
         "at": at.tolist(),
-        "matrix": packed(table.reshape(len(home), -1)),
+        "matrix": packed_floats(table.reshape(len(home), -1)),
     }
 
 

@@ -12,9 +12,9 @@ from sfumato.report.box_facts import blind_loss
 from sfumato.specs.question import Question
 from sfumato.specs.spec import Spec
 from sfumato.specs.words import promised
-from sfumato.studio.boxes import box_place, box_table, on_coordinates
+from sfumato.studio.boxes import box_place, box_view, on_coordinates
 from sfumato.studio.sizes import cells_in, secrets_in
-from sfumato.studio.views import place_of, table_of
+from sfumato.studio.views import space_view, table_view
 
 MOST_SECRETS = 1024
 """Secrets, or cells of a box, that are drawn and designed for; tasks that take longer are for fewer."""
@@ -57,7 +57,7 @@ class View:
 def _places(best: Design, question: Question) -> dict[str, Any]:
     expected = question.objective.criterion == "expected"
     return {
-        **table_of(best.mechanism, question.space),
+        **table_view(best.mechanism, question.space),
         "exact": str(best.loss) if best.gap == 0 and len(str(best.loss)) <= _LONGEST_EXACT else "",
         "blind": float(prior_loss(question.prior.to_floats(), question.loss_on_outputs)) if expected else None,
     }
@@ -66,14 +66,14 @@ def _places(best: Design, question: Question) -> dict[str, Any]:
 def _points(best: Design, question: Question) -> dict[str, Any]:
     """Rows are those of the centres of cells, and the promise is about all points."""
     return {
-        "about": "coordinates", "words": promised(best.mechanism.privacy), **box_table(on_coordinates(best.mechanism)),
+        "about": "coordinates", "words": promised(best.mechanism.privacy), **box_view(on_coordinates(best.mechanism)),
         "exact": "", "blind": blind_loss(question.space, question.prior.float_weights),
     }  # fmt: skip
 
 
 def _shares(best: Design, question: Question) -> dict[str, Any]:
     """The loss is a variance, that of one answer, which nobody who is told nothing has."""
-    return {**table_of(best.mechanism, question.space), "exact": "", "blind": None, "loss_name": "variance"}
+    return {**table_view(best.mechanism, question.space), "exact": "", "blind": None, "loss_name": "variance"}
 
 
 _ON_BOXES = ("look", "design", "density", "curve", "calibrate", "release", "mechanism", "report", "page", "spec")
@@ -82,7 +82,7 @@ _ABOUT_SHARES = ("look", "design", "curve", "calibrate", "release", "mechanism",
 VIEWS = {
     "places": View(
         lambda task: task != "density", "Expected loss", "at a point of a list of secrets",
-        "a space of kind box or earth_box", secrets_in, "secrets", None, place_of, _places,
+        "a space of kind box or earth_box", secrets_in, "secrets", None, space_view, _places,
     ),
     "points": View(
         lambda task: task in _ON_BOXES, "Expected loss", "on a box of coordinates",
@@ -92,7 +92,7 @@ VIEWS = {
     "shares": View(
         lambda task: task in _ABOUT_SHARES, "Variance of all estimates, times N", "for shares of a population",
         "the design, the curve, the report, the page and the mechanism; `sfumato compare-known` and `plan`", secrets_in,
-        "secrets", None, place_of, _shares,
+        "secrets", None, space_view, _shares,
     ),
 }  # fmt: skip
 """A view for each family."""

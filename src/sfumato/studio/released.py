@@ -12,7 +12,7 @@ from sfumato.release.streams import release_file
 from sfumato.release.terms import Column
 from sfumato.spaces.foreign import ACROSS, LATITUDES, LONGITUDES, UP
 from sfumato.specs.question import Question
-from sfumato.specs.tables import Columns, column_of, columns_from_text, usual_column
+from sfumato.specs.tables import Columns, column_texts, columns_from_text, usual_column
 
 
 def released(mechanism: Any, question: Question, text: str, name: str, column: str) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def _column(table: Columns, question: Question, named: str) -> Column:
     """The column that was named, or coordinates by their usual names, or the one column that holds secrets."""
     space = question.space
     if named:
-        column_of(table, named)
+        column_texts(table, named)
         return named
     if not question.family.listed and space.dimension > 1:
         first, second = (LATITUDES, LONGITUDES) if space.frame is not None else (ACROSS, UP)
@@ -47,10 +47,10 @@ def _column(table: Columns, question: Question, named: str) -> Column:
             )
         return (Place if space.frame is not None else Position)(*pair)
     if not question.family.listed:
-        found = [head for head in table.header if all(map(_is_number, column_of(table, head)))]
+        found = [head for head in table.header if all(map(_is_number, column_texts(table, head)))]
     else:
         texts = {str(label) for label in space.labels}
-        found = [head for head in table.header if {*map(str, column_of(table, head))} <= texts]
+        found = [head for head in table.header if {*map(str, column_texts(table, head))} <= texts]
     if len(found) != 1:
         what = (
             "no column holds secrets of this question" if not found else f"{' and '.join(map(shown, found))} may be it"

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from sfumato.errors import NotSupported
-from sfumato.specs.boxes import box_of
+from sfumato.specs.boxes import spec_box
 from sfumato.specs.spec import Spec
 
 _MOST_AXES = 2
@@ -25,7 +25,7 @@ def secrets_in(spec: Spec) -> int:
 
 def cells_in(spec: Spec) -> int:
     """The cells of a box that can be drawn."""
-    home = box_of(spec)
+    home = spec_box(spec)
     if home.dimension > _MOST_AXES:
         raise NotSupported(
             "a box with three axes in the studio", ["one or two axes here; `sfumato design` has no such limit"]

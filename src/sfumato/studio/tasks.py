@@ -24,7 +24,7 @@ from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms import MECHANISMS
-from sfumato.numbers import at_most, between, float_above, float_below, floats, told_apart
+from sfumato.numbers import at_most, bounds_text, float_above, float_below, floats, told_apart
 from sfumato.privacy import PrivacyType, has_tight_constraints, is_regular, kernels, satisfies
 from sfumato.privacy.promise import rate
 from sfumato.report.audit import audit
@@ -41,8 +41,8 @@ from sfumato.studio.boxes import on_coordinates, point_figures
 from sfumato.studio.families import VIEWS, View
 from sfumato.studio.released import released
 from sfumato.studio.requests import TASKS, checked_spec, key_of
-from sfumato.studio.uploads import cities, points, uploaded
-from sfumato.studio.views import figure_of, packed, table_of
+from sfumato.studio.uploads import cities, point_tables, uploaded
+from sfumato.studio.views import figure_of, packed_floats, table_view
 from sfumato.theory import is_universally_optimal
 from sfumato.verdict import Verdict
 from sfumato.watch import Watch
@@ -259,7 +259,7 @@ def _calibrate(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
         outputs=None if asked.family.listed else asked.outputs, time_limit=_AskedWatch(asked.time_limit, desk.stopping),
         progress=desk.teller("looking for ε"),
     )  # fmt: skip
-    low, high = between(found.low, found.high)
+    low, high = bounds_text(found.low, found.high)
     return {"epsilon": high, "low": low, "loss": float_above(found.design.loss), "lost": desk.view.lost}
 
 
@@ -280,7 +280,9 @@ def _compare(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     rows = []
     for row, record in zip(comparison.rows, comparison.records(), strict=True):
         small = len(space) * len(row.channel.outputs) <= _MOST_ENTRIES
-        rows.append({**record, **(table_of(row.channel, space) if small else {"outputs": [], "at": [], "matrix": ""})})
+        rows.append(
+            {**record, **(table_view(row.channel, space) if small else {"outputs": [], "at": [], "matrix": ""})}
+        )
     return {"rows": rows, "blind": float(comparison.blind), "bound": float_below(best.bound),
             "left_out": comparison.left_out, "loss_name": desk.question.loss.name, "unit": space.unit,
             "rate": privacy.rate}  # fmt: skip
@@ -340,7 +342,7 @@ def _counterexample(verdict: Verdict) -> dict[str, Any]:
     prior = witness.prior
     loss, better = _numbers(witness.loss, witness.better_loss)
     return {"witness": {
-        "prior": packed(floats(prior.weights)), "weights": [_number(w) for w in prior.weights[:40]],
+        "prior": packed_floats(floats(prior.weights)), "weights": [_number(w) for w in prior.weights[:40]],
         "loss": loss, "better": better, "gap": _number(witness.gap),
     }}  # fmt: skip
 
@@ -426,6 +428,6 @@ _ANSWERS: dict[str, Callable[[Desk, dict[str, Any]], dict[str, Any]]] = {
 """Tasks about a spec; the others read what people bring."""
 
 _WITHOUT_A_SPEC: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "points": lambda values: points(values["text"], values["name"], values["columns"]),
+    "points": lambda values: point_tables(values["text"], values["name"], values["columns"]),
     "cities": lambda values: cities(values["country"], values["most"]),
 }

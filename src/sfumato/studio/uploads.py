@@ -16,7 +16,7 @@ from sfumato.specs.cities import cities_of
 from sfumato.specs.complaints import nearest
 from sfumato.specs.tables import (
     Columns,
-    column_of,
+    column_texts,
     columns_from_text,
     numbers_of,
     usual_column,
@@ -30,7 +30,7 @@ ROLES = {
 """What a column of a file of points can be, and the names by which it is known."""
 
 
-def points(text: str, name: str, chosen: dict[str, str] | None = None) -> dict[str, Any]:
+def point_tables(text: str, name: str, chosen: dict[str, str] | None = None) -> dict[str, Any]:
     r"""Tables of a spec from a CSV file: coordinates, names where there are some, counts where there are some.
 
     ``columns`` says which column was taken for what, ``left`` which ones were not. ``chosen`` names columns by what
@@ -38,7 +38,7 @@ def points(text: str, name: str, chosen: dict[str, str] | None = None) -> dict[s
 
     Examples
     --------
-    >>> tables = points("name,x,y,count,note\nA,0,0,3,-\nB,1,0,1,-", "two.csv")
+    >>> tables = point_tables("name,x,y,count,note\nA,0,0,3,-\nB,1,0,1,-", "two.csv")
     >>> tables["space"]["labels"], tables["prior"]["counts"], tables["columns"]["count"], tables["left"]
     (['A', 'B'], ['3', '1'], 'count', ['note'])
     """
@@ -55,7 +55,7 @@ def points(text: str, name: str, chosen: dict[str, str] | None = None) -> dict[s
     else:
         raise InvalidInput(f"{name} needs columns x and y, or latitude and longitude; it has {', '.join(table.header)}")
     if taken["name"]:
-        space["labels"] = _distinct(column_of(table, taken["name"]))
+        space["labels"] = _distinct(column_texts(table, taken["name"]))
     counts = taken["count"]
     prior = {"counts": [str(value) for value in numbers_of(table, counts)]} if counts else {"uniform": True}
     used = {role: column for role, column in taken.items() if column}

@@ -22,7 +22,7 @@ _MOST_EDGES = 2500  # lines that can still be told apart
 _MOST_BY_DISTANCE = 40  # secrets without edges of their own whose nearest neighbours are joined
 
 
-def place_of(space: FiniteSpace, prior: Prior) -> dict[str, Any]:
+def space_view(space: FiniteSpace, prior: Prior) -> dict[str, Any]:
     """A space and how likely its secrets are."""
     return {
         "labels": [label(secret) for secret in space.labels],
@@ -67,12 +67,12 @@ def _edges(space: FiniteSpace) -> list[list[int]]:
     return [[int(x), int(z)] for x, z in zip(pairs.first, pairs.second, strict=True)]
 
 
-def packed(matrix: Any) -> str:
+def packed_floats(matrix: Any) -> str:
     """A table as 32-bit floats, in base64: a picture needs no more, and a page reads it at once."""
     return b64encode(np.ascontiguousarray(matrix, dtype="<f4").tobytes()).decode()
 
 
-def table_of(mechanism: Mechanism | Channel, space: FiniteSpace) -> dict[str, Any]:
+def table_view(mechanism: Mechanism | Channel, space: FiniteSpace) -> dict[str, Any]:
     """Probabilities, and which outputs are secrets of the space (−1 for those that are not)."""
     matrix = float_matrix(mechanism) if isinstance(mechanism, Mechanism) else floats(mechanism.matrix)
     outputs = mechanism.outputs
@@ -80,7 +80,7 @@ def table_of(mechanism: Mechanism | Channel, space: FiniteSpace) -> dict[str, An
     return {
         "outputs": [label(output) for output in outputs],
         "at": [position.get(output, -1) for output in outputs],
-        "matrix": packed(matrix),
+        "matrix": packed_floats(matrix),
     }
 
 

@@ -25,7 +25,7 @@ from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.products import aimed, dual_stepped, moved_targets, predicted, reach
 from sfumato.lp.cone.program import SMALLER_PROBLEMS, ColumnProgram, least_of_classes
 from sfumato.lp.cone.weights import pair_weights, row_weights
-from sfumato.memory import check_room
+from sfumato.memory import check_memory
 from sfumato.numbers import Floats
 from sfumato.watch import Watch
 
@@ -82,7 +82,7 @@ class ArraysIterate:
         needed = self.m * (16 * pairs + cone.bytes_kept + 8 * n * (16 + len(self.parts))) + 6 * step * cone.bytes_used
         self.single = not _DOUBLE_TARGETS or needed + 8 * self.m * pairs > self.arrays.memory
         what = f"the block method over arrays for {self.pairs} pairs of rows in {self.m} columns"
-        check_room(needed, what, SMALLER_PROBLEMS, self.arrays.memory)
+        check_memory(needed, what, SMALLER_PROBLEMS, self.arrays.memory)
         self.chunks = [(low, min(low + step, self.m)) for low in range(0, self.m, step)]
 
     def _first_prices(self, program: ColumnProgram) -> tuple[Floats, Floats, Floats]:

@@ -13,7 +13,7 @@ from sfumato.lp.cone.arrays_tridiagonal import Tridiagonal, block_rows
 from sfumato.lp.cone.blocks import BlockProgram
 from sfumato.lp.cone.general_iterate import BlockIterate
 from sfumato.lp.cone.strips import Systems
-from sfumato.memory import check_room
+from sfumato.memory import check_memory
 from sfumato.numbers import Floats
 from sfumato.watch import Watch
 
@@ -43,7 +43,7 @@ class ArraysBlockIterate(BlockIterate):
         needed = m * (_KEPT * one_array + factors + 12 * 8 * n) + 5 * 8 * n * n
         needed += wide * max(_PASSING * one_array, 2 * factors + entries, 4 * one_row)
         what = f"the block method over arrays for {n} rows, {forms.components} forms and {m} columns"
-        check_room(needed, what, _SMALLER, self.arrays.memory)
+        check_memory(needed, what, _SMALLER, self.arrays.memory)
         self.scratch = [(None, self.arrays.zeros(n, n))]
 
     def _width(self) -> int:

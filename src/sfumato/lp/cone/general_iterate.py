@@ -26,7 +26,7 @@ from sfumato.lp.cone.registers import LANES
 from sfumato.lp.cone.second_order import inverse
 from sfumato.lp.cone.strips import Forms, Parts, Strip, Systems
 from sfumato.lp.cone.weights import row_weights
-from sfumato.memory import check_room
+from sfumato.memory import check_memory
 from sfumato.numbers import Floats, Integers
 from sfumato.threads import cores
 from sfumato.watch import Watch
@@ -91,7 +91,7 @@ class BlockIterate:
         """Check that there is room, and make threads and what they need."""
         (n, m), components = self.program.shape, self.forms.components
         width = int((self.forms.rows - self.forms.columns).max(initial=0))
-        check_room(8 * m * (n * (width + 12) + 16 * components),
+        check_memory(8 * m * (n * (width + 12) + 16 * components),
                    f"the block method for {n} rows, {components} forms and {m} columns", _SMALLER)  # fmt: skip
         threads = self.threads if components * m >= _WORTH_A_THREAD else 1
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None

@@ -28,7 +28,7 @@ from sfumato.lp.cone.program import (
 )
 from sfumato.lp.cone.registers import LANES, registers
 from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
-from sfumato.memory import check_room
+from sfumato.memory import check_memory
 from sfumato.numbers import Floats, Integers
 from sfumato.threads import cores
 from sfumato.watch import Watch
@@ -83,7 +83,7 @@ class LanesIterate:
         memory += (
             DenseSystems.memory(n, blocks, threads) if shape is None else SparseSystems.memory(shape, blocks, threads)
         )
-        check_room(memory, f"the block method for {pairs} pairs of rows in {m} columns", SMALLER_PROBLEMS)
+        check_memory(memory, f"the block method for {pairs} pairs of rows in {m} columns", SMALLER_PROBLEMS)
         self.cost = self._in_lanes(cost)
         self._choose_weights(cost, logs)
         self._start(cost, logs, blocks)

@@ -20,7 +20,7 @@ from sfumato.lp.cone.near_layout import best_rows, laid_out, sum_of_squares
 from sfumato.lp.cone.near_settled import Settled, settled
 from sfumato.lp.cone.program import SMALLER_PROBLEMS, relative_gap, smallest_value
 from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
-from sfumato.memory import check_room
+from sfumato.memory import check_memory
 from sfumato.numbers import Floats
 from sfumato.threads import on_threads
 from sfumato.watch import Watch
@@ -69,7 +69,7 @@ class NearIterate:
         self.cost = np.ascontiguousarray(spread / self.scale)
         self.smallest_value = smallest_value(cost)
         self.peaks, self.layout = peaks, laid_out(peaks, logs, cost, furthest)
-        check_room(
+        check_memory(
             48 * self.layout.pairs, f"the method at peaks for {self.layout.pairs} pairs of rows", SMALLER_PROBLEMS
         )
         self.watch.check()

@@ -39,7 +39,7 @@ from sfumato.mechanisms.continuous.laplace import TruncatedLaplace
 from sfumato.mechanisms.continuous.loss import IntervalLoss
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
 from sfumato.mechanisms.continuous.quadrature import Estimate, posterior_loss
-from sfumato.numbers import exp_bounds, told_apart, whole
+from sfumato.numbers import exp_bounds, told_apart, whole_number
 from sfumato.orders.transport import loss_lipschitz
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.type import PrivacyType
@@ -107,7 +107,7 @@ def smear_bound(mechanism: TruncatedLaplace, steps: int) -> Fraction:
     [0.231, 0.528, 0.508, 0.502]
     """
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
-    steps = whole(steps, "steps")
+    steps = whole_number(steps, "steps")
     length = mechanism.interval.length
     low, high = _decay(mechanism.privacy, length / steps)
     curved = 4 * (1 - low) ** 2 / ((1 + low) * (1 + 3 * low))
@@ -150,7 +150,7 @@ def laplace_gap(
     """
     prior = as_prior(prior)
     mechanism = expect(mechanism, TruncatedLaplace, "the mechanism", "truncated_laplace(epsilon) makes one")
-    steps = whole(len(prior.secrets) - 1, "steps")
+    steps = whole_number(len(prior.secrets) - 1, "steps")
     space = lattice_space(steps, mechanism.interval)
     geometric = lattice_geometric(mechanism, steps)
     coarse = on_lattice(pixelate(mechanism, 4 * steps if pixels is None else pixels), steps)

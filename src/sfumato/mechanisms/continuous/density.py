@@ -14,7 +14,7 @@ from sfumato.arguments import answer_of, flag, float_array, items, text
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidPrior, expect
 from sfumato.mechanisms.continuous.interval import UNIT, Ends, as_interval, lattice, lattice_floats
-from sfumato.numbers import Array, Floats, Number, array, is_exact, told_apart, whole
+from sfumato.numbers import Array, Floats, Number, array, is_exact, told_apart, whole_number
 from sfumato.spaces.box import Box
 
 _QUANTILES = (1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 1 - 1e-4, 1 - 1e-6)
@@ -185,7 +185,7 @@ def gather(density: Any, steps: int) -> Prior:
     [Fraction(1, 2), Fraction(1, 2), Fraction(0, 1)]
     """
     density = expect(as_density(density), Density, "a prior on an interval")
-    points = lattice(whole(steps, "steps"), density.interval)
+    points = lattice(whole_number(steps, "steps"), density.interval)
     masses = cell_masses(density, steps)
     return Prior(points, [*masses, Fraction(0) if is_exact(masses) else 0.0])
 

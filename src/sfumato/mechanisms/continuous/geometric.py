@@ -32,7 +32,7 @@ from sfumato.errors import expect
 from sfumato.mechanisms.continuous.interval import lattice
 from sfumato.mechanisms.continuous.laplace import Laplace, TruncatedLaplace, common_lattice, decay_powers
 from sfumato.mechanisms.continuous.pixelation import on_lattice, pixelate
-from sfumato.numbers import Array, Floats, is_exact, whole
+from sfumato.numbers import Array, Floats, is_exact, whole_number
 from sfumato.orders.refinement import refines
 from sfumato.verdict import Verdict
 
@@ -52,7 +52,7 @@ def lattice_geometric(mechanism: Laplace, steps: int) -> Channel:
     [Fraction(4, 5), Fraction(3, 20), Fraction(1, 20)]
     """
     expect(mechanism, Laplace, "the mechanism that sets the promise", "truncated_laplace(epsilon) makes one")
-    points = lattice(whole(steps, "steps"), mechanism.interval)
+    points = lattice(whole_number(steps, "steps"), mechanism.interval)
     powers = decay_powers(mechanism, steps)
     place = np.arange(steps + 1)
     table = powers[np.abs(place[:, None] - place[None, :])] * _column_weights(powers)[None, :]
@@ -115,7 +115,7 @@ class Smear:
         >>> smear(truncated_laplace(alpha="1/16"), 2).pixelated(4).matrix[1].tolist()
         [Fraction(1, 9), Fraction(7, 18), Fraction(7, 18), Fraction(1, 9)]
         """
-        pixels = whole(pixels, "pixels")
+        pixels = whole_number(pixels, "pixels")
         matrix = np.diff(self.edge_sums(pixels), axis=1)
         interval = self.source.interval
         if not is_exact(matrix):
@@ -133,7 +133,7 @@ def _moved(powers: Array, unit: int) -> Array:
 def smear(mechanism: TruncatedLaplace, steps: int) -> Smear:
     """How G_N turns into the truncated Laplace mechanism on U_N: the factor of Theorem 12."""
     source = expect(mechanism, TruncatedLaplace, "the refined mechanism", "truncated_laplace(epsilon) makes one")
-    return Smear(source, whole(steps, "steps"))
+    return Smear(source, whole_number(steps, "steps"))
 
 
 def geometric_refinement(mechanism: TruncatedLaplace, steps: int, pixels: int) -> Verdict:

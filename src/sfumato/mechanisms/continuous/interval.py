@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import float_array
 from sfumato.errors import InvalidInput, short, shown
-from sfumato.numbers import Floats, Number, as_written, float_above, float_below, whole
+from sfumato.numbers import Floats, Number, as_written, float_above, float_below, whole_number
 from sfumato.spaces.box import Box
 from sfumato.spaces.constructors import line
 from sfumato.spaces.finite import FiniteSpace, check_size
@@ -62,7 +62,7 @@ def lattice(steps: int, interval: Box = UNIT) -> tuple[Fraction, ...]:
     >>> lattice(2)
     (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
     """
-    steps, interval = whole(steps, "steps"), as_interval(interval)
+    steps, interval = whole_number(steps, "steps"), as_interval(interval)
     check_size(steps + 1)
     return tuple(interval.low + interval.length * n / steps for n in range(steps + 1))
 

@@ -28,7 +28,7 @@ from sfumato.certify.charge import Charge, rate_text, rule_charge
 from sfumato.draws.plans import Plan
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms.continuous.interval import UNIT, Ends, as_interval, lattice_space
-from sfumato.numbers import Array, Floats, Number, object_array, whole
+from sfumato.numbers import Array, Floats, Number, object_array, whole_number
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box
@@ -205,7 +205,7 @@ _MOST_ENTRIES = 50_000_000  # A table of secrets and pixels has at most so many 
 
 def common_steps(steps: int, pixels: int) -> int:
     """The steps of the lattice that holds both the secrets and the edges of pixels; an error if it is too fine."""
-    steps, pixels = whole(steps, "steps"), whole(pixels, "pixels")
+    steps, pixels = whole_number(steps, "steps"), whole_number(pixels, "pixels")
     check_size(lcm(steps, pixels) + 1, "points of a common lattice")
     if (steps + 1) * (pixels + 1) > _MOST_ENTRIES:
         raise NotSupported(f"a table of {steps + 1} secrets and {pixels} pixels", [f"at most {_MOST_ENTRIES} entries"])
@@ -221,7 +221,7 @@ def _secrets(x: Any) -> Floats:
 
 def common_lattice(mechanism: Laplace, steps: int, pixels: int) -> tuple[NDArray[np.int64], Array]:
     """Edge minus secret for all secrets of U_N and edges of U_T, in steps of the common lattice; its powers."""
-    steps, pixels = whole(steps, "steps"), whole(pixels, "pixels")
+    steps, pixels = whole_number(steps, "steps"), whole_number(pixels, "pixels")
     common = common_steps(steps, pixels)
     secrets = np.arange(steps + 1) * (common // steps)
     edges = np.arange(pixels + 1) * (common // pixels)

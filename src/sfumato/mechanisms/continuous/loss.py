@@ -16,7 +16,7 @@ from sfumato.arguments import float_array, items, text
 from sfumato.errors import InvalidLoss, expect, short, shown
 from sfumato.losses.loss import Loss, as_loss
 from sfumato.mechanisms.continuous.interval import UNIT, Ends, as_interval, floor_of, lattice, lattice_floats
-from sfumato.numbers import Array, Floats, Number, as_written, exact, object_array, whole
+from sfumato.numbers import Array, Floats, Number, as_written, exact, object_array, whole_number
 from sfumato.spaces.box import Box
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -136,7 +136,7 @@ def step_loss(loss: IntervalLoss, steps: int) -> IntervalLoss:
     [0.0, 0.25, 0.75]
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
-    steps = whole(steps, "steps")
+    steps = whole_number(steps, "steps")
     return IntervalLoss(
         lambda w, x: loss(w, floor_of(x, steps, loss.interval)),
         loss.interval,
@@ -158,7 +158,7 @@ def lattice_loss(loss: IntervalLoss, steps: int, actions: Iterable[Number] | Non
     [Fraction(0, 1), Fraction(1, 2), Fraction(1, 1)]
     """
     loss = expect(loss, IntervalLoss, "a loss on an interval", "absolute_error() is one")
-    points = lattice(whole(steps, "steps"), loss.interval)
+    points = lattice(whole_number(steps, "steps"), loss.interval)
     chosen = points if actions is None else tuple(exact(w) for w in items(actions, "actions"))
     table: Array = _exactly(loss, object_array(chosen), object_array(points))
     return Loss(chosen, points, table, loss.name)

@@ -35,7 +35,7 @@ from sfumato.mechanisms.continuous.laplace import (
     decay_powers,
 )
 from sfumato.mechanisms.proved import proved
-from sfumato.numbers import Floats, floats, is_exact, whole
+from sfumato.numbers import Floats, floats, is_exact, whole_number
 from sfumato.spaces.box import Box
 
 STEPS_MISSING = "secrets are points of a lattice: say how many steps, sampler(mechanism, steps=…)"
@@ -235,7 +235,7 @@ def pixelate(mechanism: TruncatedLaplace, pixels: int) -> Pixelated:
     ((Fraction(0, 1), Fraction(1, 2)), [0.5, 0.5])
     """
     source = expect(mechanism, TruncatedLaplace, "what is pixelated", "truncated_laplace(epsilon) makes one")
-    return Pixelated(source, whole(pixels, "pixels"))
+    return Pixelated(source, whole_number(pixels, "pixels"))
 
 
 def pixels_on(mechanism: Any, *, steps: int | None, pixels: int | None = None) -> PixelsOnLattice:
@@ -255,7 +255,7 @@ def pixels_on(mechanism: Any, *, steps: int | None, pixels: int | None = None) -
         raise InvalidInput("steps and pixels are for the truncated Laplace mechanism; others know their secrets")
     if steps is None:
         raise InvalidInput(STEPS_MISSING)
-    return PixelsOnLattice(mechanism, whole(steps, "steps"))
+    return PixelsOnLattice(mechanism, whole_number(steps, "steps"))
 
 
 def stepped(
@@ -282,7 +282,7 @@ def stepped(
     if steps is None:
         raise InvalidInput("steps is missing: how many cells should the secrets be cut into?")
     kind = _SteppedDensity if hasattr(source, "density") else Stepped
-    return kind(source, whole(steps, "steps"))
+    return kind(source, whole_number(steps, "steps"))
 
 
 def on_lattice(mechanism: Pixelated, steps: int) -> Channel:
@@ -298,7 +298,7 @@ def on_lattice(mechanism: Pixelated, steps: int) -> Channel:
     [Fraction(1, 4), Fraction(1, 4), Fraction(1, 4), Fraction(1, 4)]
     """
     pixelated = expect(mechanism, Pixelated, "a mechanism to restrict", "pixelate(mechanism, pixels) makes one")
-    steps = whole(steps, "steps")
+    steps = whole_number(steps, "steps")
     secrets = lattice(steps, pixelated.interval)
     if is_exact(decay_powers(pixelated.source, common_steps(steps, pixelated.pixels))):
         matrix = np.diff(pixelated.source.edge_sums(steps, pixelated.pixels), axis=1)

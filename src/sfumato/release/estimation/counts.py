@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import integer
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.errors import InvalidInput, Mismatch, few, shown
-from sfumato.labels import Labelled, in_order, label_key, labelled, listed
+from sfumato.labels import Labelled, column_values, in_order, label_key, labelled
 from sfumato.numbers import Array, Floats, exact
 from sfumato.release.rows import BadRow
 
@@ -96,7 +96,7 @@ def output_counts(channel: Channel | Any, released: Mapping[Any, int] | Iterable
                 raise InvalidInput(f"the count of {shown(label)} is {count}, no integer")
         counts = np.array([int(exact(count)) for count in values], dtype=np.int64)
     else:
-        counts = np.bincount(output_places(outputs, listed(released)), minlength=len(outputs)).astype(np.int64)
+        counts = np.bincount(output_places(outputs, column_values(released)), minlength=len(outputs)).astype(np.int64)
     if (counts < 0).any() or not counts.any():
         raise InvalidInput("counts must not be negative, and at least one row must have been released")
     return counts
@@ -172,7 +172,7 @@ def rows_only(released: Any, outputs: tuple[Any, ...]) -> list[Any]:
     """The outputs of rows, one after the other; counts are refused where rows must be told apart."""
     given = labelled(released)
     if given is None:
-        return listed(released)
+        return column_values(released)
     if not _lists_rows(given, outputs):
         raise InvalidInput("weights and groups belong to rows: give the output of every row, not counts")
     return given.values
@@ -181,7 +181,7 @@ def rows_only(released: Any, outputs: tuple[Any, ...]) -> list[Any]:
 def weights_of(weights: Any, rows: int, first: int = 0) -> Floats:
     """Weights of rows, each a finite number that is not negative; ``first`` rows came before these."""
     ready = isinstance(weights, np.ndarray) and weights.ndim == 1 and weights.dtype.kind in "fiu"
-    values = weights if ready else listed(weights, "the weights of rows")
+    values = weights if ready else column_values(weights, "the weights of rows")
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

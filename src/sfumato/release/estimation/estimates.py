@@ -35,7 +35,7 @@ from sfumato.certify.mechanism import SharesClaim
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior, secrets_of
 from sfumato.errors import InvalidInput, keyword, shown
-from sfumato.labels import in_order, label_key, listed, pandas_frame
+from sfumato.labels import column_values, in_order, label_key, pandas_frame
 from sfumato.numbers import (
     Array,
     Floats,
@@ -348,7 +348,7 @@ def frequencies_by(
     given = None if weights is None else weights_of(weights, len(places))
     members: dict[Any, list[int]] = {}
     labels: dict[Any, Any] = {}
-    for row, label in enumerate(listed(groups, "the groups of rows")):
+    for row, label in enumerate(column_values(groups, "the groups of rows")):
         if label is None or (isinstance(label, float) and isnan(label)):
             raise InvalidInput(f"row {row + 1}: the group is missing: give every row one")
         if not _is_hashable(label):

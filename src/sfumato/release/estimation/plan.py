@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from sfumato.arguments import answer_of, flag, function, integer, items, one_of, positive
+from sfumato.arguments import answer_of, callable_argument, flag, integer, items, one_of, positive
 from sfumato.channels.channel import as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, keyword
@@ -190,7 +190,7 @@ def plan_curve(
     >>> [plan.respondents(0.05) for plan in curve.plans]
     [23836, 3015, 626]
     """
-    function(build, "what builds a mechanism")
+    callable_argument(build, "what builds a mechanism")
     values = sorted({rate(epsilon) for epsilon in items(epsilons, "the values of ε")})
     if not values or not all(0 < value <= _LARGEST_EPSILON for value in values):
         raise InvalidInput(f"a curve needs values of ε, each above 0 and at most {_LARGEST_EPSILON}")

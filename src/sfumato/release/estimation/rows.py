@@ -14,7 +14,7 @@ from sfumato.channels.channel import Channel, as_channel
 from sfumato.channels.hyper import joint
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, short, shown
-from sfumato.labels import listed, pandas_frame
+from sfumato.labels import column_values, pandas_frame
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import optimal_remap
 from sfumato.numbers import Array, Number, as_written, divide, floats, is_exact
@@ -43,7 +43,7 @@ class Posteriors:
 
     def rows(self, released: Iterable[Any]) -> Array:
         """The posteriors of released rows, rows × secrets."""
-        return np.asarray(self.table[:, self._columns(listed(released))].T)
+        return np.asarray(self.table[:, self._columns(column_values(released))].T)
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row an output: what is then believed of each secret, in floats. Needs pandas (extra ``pandas``)."""
@@ -79,7 +79,7 @@ def remap_rows(prior: Prior, channel: Channel | Any, loss: Loss, released: Itera
     channel = as_channel(channel)
     best = optimal_remap(prior, channel, loss)
     outputs, actions = tuple(best), tuple(best.values())
-    return [actions[y] for y in output_places(outputs, listed(released))]
+    return [actions[y] for y in output_places(outputs, column_values(released))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from sfumato.specs.families.family import Family
 from sfumato.specs.lists import loss_of, objective_of, outputs_of, prior_of, space_of
 from sfumato.specs.question import Question, effort_of, promise_of
 from sfumato.specs.spec import Spec
-from sfumato.specs.words import amount, on_events, promised
+from sfumato.specs.words import loss_amount, on_events, promised
 
 TOLERANCE = 1e-4
 """The gap that is aimed at on a list of secrets."""
@@ -67,7 +67,7 @@ def _meaning(question: Question) -> str:
     if question.objective.criterion != "expected":
         return f", {words}, of the {question.objective.criterion}"
     told_nothing = prior_loss(question.prior.to_floats(), question.loss_on_outputs)
-    return f", {words}; {amount(Fraction(float(told_nothing)), question)} if nothing is disclosed"
+    return f", {words}; {loss_amount(Fraction(float(told_nothing)), question)} if nothing is disclosed"
 
 
 def record_of_a_list(best: Design, question: Question) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def _summary(best: Design, question: Question) -> list[str]:
     mechanism = best.mechanism
     return [
         f"promise  {on_events(mechanism, question) if mechanism.events else promised(mechanism.privacy)}",
-        f"loss     {amount(best.loss, question, at_most)}{_meaning(question)}",
-        f"bound    {amount(best.bound, question, at_least)}: no mechanism with this promise loses less",
+        f"loss     {loss_amount(best.loss, question, at_most)}{_meaning(question)}",
+        f"bound    {loss_amount(best.bound, question, at_least)}: no mechanism with this promise loses less",
         f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
         *ties,
         f"method   {method}, {best.seconds['total']:.2f} s",

@@ -12,20 +12,20 @@ from sfumato.losses import CoordinateLoss
 from sfumato.numbers import at_least, at_most
 from sfumato.report.box_facts import blind_loss
 from sfumato.report.box_sections import lattice_words
-from sfumato.specs.boxes import BOXES, box_of, check_question, outputs_on, prior_on
+from sfumato.specs.boxes import BOXES, check_question, outputs_on, prior_on, spec_box
 from sfumato.specs.families.family import Family
-from sfumato.specs.question import Question, effort_of, naming, promise_of
+from sfumato.specs.question import Question, effort_of, naming_file, promise_of
 from sfumato.specs.spec import Spec
-from sfumato.specs.words import amount, on_the_ground, promised
+from sfumato.specs.words import ground_length, loss_amount, promised
 
 
 def _question(spec: Spec) -> Question:
     check_question(spec)
-    with naming(spec, "space"):
-        home = box_of(spec)
-    with naming(spec, "prior"):
+    with naming_file(spec, "space"):
+        home = spec_box(spec)
+    with naming_file(spec, "prior"):
         prior, note = prior_on(spec.prior, spec, home)
-    with naming(spec, "loss", "outputs"):
+    with naming_file(spec, "loss", "outputs"):
         outputs = outputs_on(spec.loss.outputs, spec, home)
     return Question(
         POINTS, home, prior, CoordinateLoss(home), outputs, objectives.expected(), **promise_of(spec, home),
@@ -40,7 +40,7 @@ def _stake(question: Question) -> str:
 
 def _meaning(question: Question) -> str:
     blind = Fraction(blind_loss(question.space, question.prior.float_weights))
-    return f", {_stake(question)}; {amount(blind, question)} if nothing is disclosed"
+    return f", {_stake(question)}; {loss_amount(blind, question)} if nothing is disclosed"
 
 
 def _record(best: Design, question: Question) -> dict[str, Any]:
@@ -61,9 +61,9 @@ def _summary(best: Design, question: Question) -> list[str]:
     return [
         f"promise  {promised(mechanism.privacy)}",
         f"about    {about}",
-        f"loss     {amount(best.loss, question, at_most)}{_meaning(question)}{on_the_ground(best.loss, home)}",
-        f"bound    {amount(best.bound, question, at_least)}: no mechanism with this promise loses less, with whatever "
-        "outputs",
+        f"loss     {loss_amount(best.loss, question, at_most)}{_meaning(question)}{ground_length(best.loss, home)}",
+        f"bound    {loss_amount(best.bound, question, at_least)}: no mechanism with this promise loses less, with "
+        "whatever outputs",
         f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
         f"method   {', '.join([best.method, *tries])}, {best.seconds['total']:.2f} s",
         f"lattice  {lattice_words(mechanism)}",

@@ -22,9 +22,9 @@ from sfumato.specs.families.places import (
     record_of_a_list,
 )
 from sfumato.specs.lists import prior_in, space_of
-from sfumato.specs.question import Question, naming
+from sfumato.specs.question import Question, naming_file
 from sfumato.specs.spec import Spec
-from sfumato.specs.words import amount, estimates_words, promised
+from sfumato.specs.words import estimates_words, loss_amount, promised
 
 _ANSWERS = 1000  # of a survey that tells what a variance means
 
@@ -36,7 +36,7 @@ def _accepts(spec: Spec) -> bool:
 def _question(spec: Spec) -> Question:
     """The question about the same list, with an objective about estimates."""
     space, given = space_of(spec), spec.objective
-    with naming(spec, "objective"):
+    with naming_file(spec, "objective"):
         if spec.loss.model_fields_set - {"kind"} or getattr(spec.loss, "kind", "") != "default":
             raise InvalidInput("there is no [loss] beside shares: nobody acts on a single answer")
         what = given.workload
@@ -65,9 +65,9 @@ def _summary(best: Design, question: Question) -> list[str]:
     why = "" if best.proved else "; by a relaxation, in floats with a margin, so that the file carries no claim"
     return [
         f"promise  {promised(best.mechanism.privacy)}",
-        f"variance {amount(best.loss, question, at_most)}{_meaning(question)}",
+        f"variance {loss_amount(best.loss, question, at_most)}{_meaning(question)}",
         f"         {_ANSWERS} answers give a standard error of {error:.3g}, in the root mean square of {rows}",
-        f"bound    {amount(best.bound, question, at_least)} / N: no mechanism with this promise has less{why}",
+        f"bound    {loss_amount(best.bound, question, at_least)} / N: no mechanism with this promise has less{why}",
         f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
         f"method   {method}, {best.seconds['total']:.2f} s",
         f"outputs  {len(best.mechanism.outputs)}, for {counted(len(question.space), 'secret')}",

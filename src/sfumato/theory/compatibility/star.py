@@ -19,7 +19,7 @@ from sfumato.certify.verify import prove
 from sfumato.design.calibration import relative_width
 from sfumato.design.result import Design
 from sfumato.errors import InvalidInput, expect
-from sfumato.numbers import Array, Number, between, common_denominator
+from sfumato.numbers import Array, Number, bounds_text, common_denominator
 from sfumato.privacy.promise import rate_bounds
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
@@ -73,13 +73,13 @@ class EpsilonStar:
             return holds("a mechanism for a smaller ε has it", self.mechanism)
         if self.high is None or most <= self.low:
             return fails(self.reason if self.high is None else "the bound at a larger ε is above δ", self.refuted)
-        low, high = between(self.low, self.high)
+        low, high = bounds_text(self.low, self.high)
         return undecided(f"ε* lies between {low} and {high}", (self.low, self.high))
 
     def __repr__(self) -> str:
         if self.high is None:
             return f"EpsilonStar(infinite: {self.reason})"
-        low, high = between(self.low, self.high)
+        low, high = bounds_text(self.low, self.high)
         return f"EpsilonStar({low} … {high}, gamma={float(self.gamma):g}, delta={float(self.delta):g})"
 
 

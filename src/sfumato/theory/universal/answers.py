@@ -9,7 +9,7 @@ from math import inf
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
-from sfumato.numbers import at_least, between
+from sfumato.numbers import at_least, bounds_text
 from sfumato.theory.universal.theorems import OptimalityGround
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -125,4 +125,4 @@ class UniversalDesign:
 
 def _ends(low: Fraction | int | None, high: Fraction | None) -> tuple[str, str]:
     """Two bounds, None being infinite."""
-    return between(inf if low is None else low, inf if high is None else high)
+    return bounds_text(inf if low is None else low, inf if high is None else high)
