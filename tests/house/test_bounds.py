@@ -22,7 +22,7 @@ BEFORE = re.compile(r"(at most|at least|up to|less than|more than|fewer than|not
 AFTER = re.compile(r"^ (\w+ )?(at most|at least|or more|or less)\b")
 FEW_DIGITS = re.compile(r"\.?\d*[efg%]$")
 WRITES = re.compile(r"(:[^{}\s]*[efg%]\}|near\(|percent\(|round\(|told_apart\()")
-NEAREST = {"near", "percent", "round"}
+NEAREST = {"near", "in_percent", "round"}
 
 
 def rounds(part: ast.expr) -> ast.expr | None:
@@ -33,7 +33,7 @@ def rounds(part: ast.expr) -> ast.expr | None:
     call = part.value if isinstance(part, ast.FormattedValue) else part
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in NEAREST:
         return None
-    to_a_side = call.func.id == "percent" and len(call.args) == 3  # which is the function that rounds
+    to_a_side = call.func.id == "in_percent" and len(call.args) == 3  # which is the function that rounds
     return None if to_a_side else call.args[0]
 
 
@@ -100,7 +100,7 @@ def wrongly_rounded(text: str) -> list[int]:
             if isinstance(node, ast.JoinedStr) and nearest_bounds(node, scope):
                 found.add(node.lineno)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                alone = node.func.id in ("near", "percent") and nearest_bounds(ast.JoinedStr([node]), scope)
+                alone = node.func.id in ("near", "in_percent") and nearest_bounds(ast.JoinedStr([node]), scope)
                 if alone or (node.func.id == "told_apart" and both_ends(node.args)):
                     found.add(node.lineno)
     return sorted(found)

@@ -104,7 +104,7 @@ def test_it_is_used_where_factors_do_not_fit(monkeypatch: pytest.MonkeyPatch) ->
 
     program = spline_program(5, 2, 3.0, 3)
     expected = solve_blocks(program, tolerance=1e-5)
-    monkeypatch.setattr(general_iterate, "check_room", refuse)
+    monkeypatch.setattr(general_iterate, "check_memory", refuse)
     found = solve_blocks(program, tolerance=1e-2, device="cpu")
     check(program, found)
     assert found.iterations > 5 * expected.iterations
