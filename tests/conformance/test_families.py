@@ -18,10 +18,13 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 import sfumato as sf
+from sfumato.cli import known
 from sfumato.cli.main import app as commands
+from sfumato.design import families as design_families
 from sfumato.specs.families import FAMILIES, as_question, best_for
 from sfumato.specs.question import Question
 from sfumato.specs.spec import spec_from_values, write_spec
+from sfumato.studio.families import VIEWS
 from sfumato.studio.server import app
 from studio_client import KEY, PORT, Studio
 
@@ -56,6 +59,11 @@ ASKED = {
 
 def test_every_family_goes_through_the_doors() -> None:
     assert ASKED.keys() == FAMILIES.keys()
+
+
+def test_rooms_have_their_parts_of_the_records() -> None:
+    below = {family.name for family in (design_families.PLACES, design_families.POINTS, design_families.SHARES)}
+    assert FAMILIES.keys() == below == VIEWS.keys() == known._DOORS.keys()
 
 
 @pytest.fixture(params=FAMILIES)
