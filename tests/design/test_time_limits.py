@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design import optimal, time_budget
+from sfumato.design import calibration_places, optimal, time_budget
 from sfumato.design.optimal import COMPILING, PROVING, Design, Effort, best_of
 from sfumato.design.problem import Problem, problem
 from sfumato.design.simple import joined, multipliers_bound, simple_answer, value_of
@@ -399,14 +399,13 @@ def test_what_floats_complain_of_reaches_nobody(monkeypatch: pytest.MonkeyPatch)
 def test_a_calibration_that_runs_out_of_time_says_what_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     space = sf.line(5)
     prior, loss, clock = sf.Prior.uniform(space), sf.losses.absolute(space), Clock()
-    original = sf.design.design.__globals__["best_of"]
-    calibration = sf.calibrate.__globals__
+    original = optimal.best_of
 
     def slow(asked: Problem, effort: Effort) -> Design:
         clock.now += 1.0
         return original(asked, effort)
 
-    monkeypatch.setitem(calibration, "best_of", slow)
+    monkeypatch.setattr(calibration_places, "best_of", slow)
     found = sf.calibrate(prior, loss, space, target="1/2", precision=1e-6, time_limit=Watch(6.5, clock))
     assert clock.now <= 7.0
     assert found.low < found.high and found.high - found.low > 1e-6 * found.high
@@ -419,7 +418,7 @@ def test_a_calibration_that_runs_out_of_time_says_what_it_knows(monkeypatch: pyt
 def test_a_curve_shares_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     space = sf.line(5)
     prior, loss, clock, given = sf.Prior.uniform(space), sf.losses.absolute(space), Clock(), []
-    original, module = sf.design.design.__globals__["best_of"], sf.curve.__globals__
+    original = optimal.best_of
 
     def slow(asked: Problem, effort: Effort) -> Design:
         assert isinstance(effort.time_limit, Watch)
@@ -427,7 +426,7 @@ def test_a_curve_shares_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
         clock.now += 4.0
         return original(asked, effort)
 
-    monkeypatch.setitem(module, "best_of", slow)
+    monkeypatch.setattr(calibration_places, "best_of", slow)
     found = sf.curve(prior, loss, space, [1, 2, 3, 4], time_limit=Watch(12.0, clock))
     assert given == pytest.approx([3.0, 8 / 3, 2.0])
     assert [float(e) for e in found.epsilons] == [1.0, 2.0, 3.0]  # nothing was left for the fourth
