@@ -317,6 +317,15 @@ def _dyadic_integers(values: NDArray[np.float64]) -> tuple[list[int], int]:
     return ([m << excess for m in integers], 1) if excess > 0 else (integers, 1 << -excess)
 
 
+def is_floatable(value: Any) -> bool:
+    """Whether a value, or what a text says, is a number that a float can stand for."""
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
 def number_pairs(pairs: Any, what: str, read: Callable[[Any], Fraction] = exact) -> list[tuple[Fraction, Fraction]]:
     """Pairs of numbers, exactly, or as another function reads them."""
     found = []

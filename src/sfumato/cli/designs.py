@@ -130,7 +130,7 @@ def _epsilon_for(
         ending.watch = Watch(question.time_limit) if keeps else None
         try:
             result = epsilon_for(
-                question.prior, searched_loss(question), question.space, target=aim, goal="keep" if keep else "reach",
+                question.prior, question.searched_loss, question.space, target=aim, goal="keep" if keep else "reach",
                 objective=question.objective, outputs=question.outputs if keeps else None, precision=precision,
                 time_limit=ending.watch or question.time_limit,
                 progress=ending.progress(say, "looking for ε  ", KeyboardInterrupt if keeps else _Stopped),
@@ -171,14 +171,7 @@ def plain(question: Question, spec: Path, command: str) -> Question:
 
 def with_curve(question: Question, spec: Path, command: str) -> Question:
     """The question, if what it has least falls with ε, without limits: an expected loss, or a variance."""
-    return (
-        question if not question.under and question.family.stakes(question) is None else plain(question, spec, command)
-    )
-
-
-def searched_loss(question: Question) -> Any:
-    """The loss that a search over several ε is given."""
-    return None if question.family.stakes(question) is None else question.loss_on_outputs
+    return question if not question.under and question.searched_loss is None else plain(question, spec, command)
 
 
 _ENDINGS = {

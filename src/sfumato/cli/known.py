@@ -277,7 +277,7 @@ def known(
         assert question.privacy is not None
         if say is not None:
             say(f"making {key}")
-        stakes = None if question.family.stakes(question) is None else question.loss_on_outputs
+        stakes = question.searched_loss
         made: Any = known_mechanism(key, question.privacy, prior=question.prior, loss=stakes, remap=remap)
     if question.note:
         typer.echo(f"sfumato: {question.note}", err=True)

@@ -29,7 +29,7 @@ from sfumato.errors import InvalidInput, in_one_line
 from sfumato.files import DRAWN, place_for, read_text
 from sfumato.labels import text_of
 from sfumato.mechanisms import MECHANISMS
-from sfumato.numbers import Floats, as_written, at_most
+from sfumato.numbers import Floats, as_written, at_most, is_floatable
 from sfumato.privacy import PrivacyType
 from sfumato.release.estimation.intervals import level_of
 from sfumato.release.estimation.plan import PlanCurve, SurveyPlan, inflation_words, plan_curve, survey_plan
@@ -154,18 +154,10 @@ def _guess(text: str, proved: Mechanism) -> Prior:
     rows = [row for _, row in csv_rows(data, csv_delimiter(data)) if any(cell.strip() for cell in row)]
     if any(len(row) != 2 for row in rows):
         raise InvalidInput(f"{file}: a guess has two columns, an answer and its count or share")
-    if rows and not _is_number(rows[0][1]):
+    if rows and not is_floatable(rows[0][1]):
         rows = rows[1:]  # a heading
     labels = spelled_labels([name for name, _ in rows], proved.secrets, "answer")
     return Prior.from_counts(dict(zip(labels, (count for _, count in rows), strict=True)), proved.privacy.space)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _at(found: SurveyPlan, prior: Prior | None, guess: str | None) -> str:

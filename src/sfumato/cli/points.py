@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.designs import TimeLimit, Tolerance, design_record, read_question, searched_loss, with_curve
+from sfumato.cli.designs import TimeLimit, Tolerance, design_record, read_question, with_curve
 from sfumato.cli.options import AsJson, Overwrite, SpecFile, answers, rate_from_text, table_kind, write_csv
 from sfumato.cli.progress import line, until_asked
 from sfumato.design import Curve
@@ -65,7 +65,7 @@ def _points_of(question: Question, epsilons: list[Fraction]) -> tuple[Curve, str
             before = f"ε {number} of {len(epsilons)}  "
             parts.append(
                 least_losses(
-                    question.prior, searched_loss(question), question.space, [epsilon], tolerance=question.tolerance,
+                    question.prior, question.searched_loss, question.space, [epsilon], tolerance=question.tolerance,
                     objective=question.objective,
                     time_limit=watch.share(1 / (len(epsilons) + 1 - number)), progress=ending.progress(say, before),
                 )

@@ -46,7 +46,8 @@ COMPILING = "compiling, the first time only"
 PROVING = "repairing and proving"
 """Stages that progress tells of."""
 
-_TOLERANCE = 1e-4  # The gap that is aimed at where nobody asks for another.
+TOLERANCE = 1e-4
+"""The gap that is aimed at on a list of secrets where nobody asks for another."""
 # Of the tolerance so much is for the solver, twice that for leaving out multipliers, the rest for rounding.
 _SOLVER_SHARE = 0.3
 # So often a solver is asked, each time for so many times less, where repair eats the gap up.
@@ -123,7 +124,7 @@ def design(
     Fraction(7, 15)
     """
     on_box = isinstance(privacy, PrivacyType) and isinstance(privacy.space, Box)
-    aim = tolerance if tolerance is not None else BOX_TOLERANCE if on_box else _TOLERANCE
+    aim = tolerance if tolerance is not None else BOX_TOLERANCE if on_box else TOLERANCE
     return designed(
         prior, loss, privacy, outputs, objective, under, Effort(aim, watch_of(time_limit), solver, progress)
     )

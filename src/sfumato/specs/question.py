@@ -61,6 +61,11 @@ class Question:
         """The loss with no other actions than the outputs."""
         return self.family.loss_on_outputs(self)
 
+    @property
+    def searched_loss(self) -> Any:
+        """The loss that a search over several promises is given: that of the outputs; none where nobody acts."""
+        return None if self.family.stakes(self) is None else self.loss_on_outputs
+
 
 @contextmanager
 def naming_file(spec: Spec, *path: str) -> Iterator[None]:

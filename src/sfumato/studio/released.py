@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.errors import InvalidInput, counted, shown
+from sfumato.numbers import is_floatable
 from sfumato.release.places import Place, Position
 from sfumato.release.streams import release_file
 from sfumato.release.terms import Column
@@ -47,7 +48,7 @@ def _column(table: Columns, question: Question, named: str) -> Column:
             )
         return (Place if space.frame is not None else Position)(*pair)
     if not question.family.listed:
-        found = [head for head in table.header if all(map(_is_number, column_texts(table, head)))]
+        found = [head for head in table.header if all(map(is_floatable, column_texts(table, head)))]
     else:
         texts = {str(label) for label in space.labels}
         found = [head for head in table.header if {*map(str, column_texts(table, head))} <= texts]
@@ -57,11 +58,3 @@ def _column(table: Columns, question: Question, named: str) -> Column:
         )
         raise InvalidInput(f"{table.file}: {what}: name the column that is to be released")
     return found[0]
-
-
-def _is_number(text: Any) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -253,9 +253,8 @@ def _drawn(points: list[tuple[Fraction, Design]]) -> dict[str, Any]:
 def _calibrate(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """The smallest ε with which no more is lost than a target, or estimates have no more variance."""
     asked = desk.question
-    loss = None if asked.family.stakes(asked) is None else asked.loss_on_outputs
     found = calibrate(
-        asked.prior, loss, asked.space, target=values["target"], objective=asked.objective,
+        asked.prior, asked.searched_loss, asked.space, target=values["target"], objective=asked.objective,
         outputs=None if asked.family.listed else asked.outputs, time_limit=_AskedWatch(asked.time_limit, desk.stopping),
         progress=desk.teller("looking for ε"),
     )  # fmt: skip

@@ -18,7 +18,7 @@ from sfumato.arguments import integer
 from sfumato.channels.channel import Channel, as_channel
 from sfumato.errors import InvalidInput, Mismatch, few, shown
 from sfumato.labels import Labelled, column_values, in_order, label_key, labelled
-from sfumato.numbers import Array, Floats, exact
+from sfumato.numbers import Array, Floats, exact, is_floatable
 from sfumato.release.rows import BadRow
 
 
@@ -185,7 +185,7 @@ def weights_of(weights: Any, rows: int, first: int = 0) -> Floats:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        bad = next(row for row, value in enumerate(values) if not _is_number(value))
+        bad = next(row for row, value in enumerate(values) if not is_floatable(value))
         raise BadRow(f"the weight is {shown(values[bad])}, no number", first + bad + 1, values[bad]) from None
     if numbers.shape != (rows,):
         raise InvalidInput(f"{rows} rows need as many weights, found {len(values)}")
@@ -196,14 +196,6 @@ def weights_of(weights: Any, rows: int, first: int = 0) -> Floats:
         message = f"the weight is {found}: weights are finite numbers that are not negative"
         raise BadRow(message, first + row + 1, float(numbers[row]))
     return numbers
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
 
 
 def tally(places: NDArray[np.int64], weights: Floats | None, shape: tuple[int, ...]) -> WeightedCounts:

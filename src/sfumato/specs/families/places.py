@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.design import Design
+from sfumato.design.optimal import TOLERANCE
 from sfumato.errors import counted
 from sfumato.losses import Loss
 from sfumato.measures import prior_loss
@@ -16,9 +17,6 @@ from sfumato.specs.lists import loss_of, objective_of, outputs_of, prior_of, spa
 from sfumato.specs.question import Question, effort_of, promise_of
 from sfumato.specs.spec import Spec
 from sfumato.specs.words import loss_amount, on_events, promised
-
-TOLERANCE = 1e-4
-"""The gap that is aimed at on a list of secrets."""
 
 _MEANINGS = {
     "distance": "expected distance between action and secret",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.design import Design, SharesDesign, objectives
+from sfumato.design.optimal import TOLERANCE
 from sfumato.errors import InvalidInput, counted
 from sfumato.measures import mean_workload, workload
 from sfumato.numbers import at_least, at_most
@@ -16,7 +17,6 @@ from sfumato.specs.boxes import BOXES
 from sfumato.specs.families.family import Family
 from sfumato.specs.families.places import (
     PLACES,
-    TOLERANCE,
     calibrated_on_a_list,
     loss_of_outputs,
     record_of_a_list,
