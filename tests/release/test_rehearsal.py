@@ -17,7 +17,7 @@ from sfumato.release.terms import Terms
 from table_files import FORMATS
 
 TOWN = sf.spaces.earth_box(48.8, 2.2, sides=(10, 10), step=5)
-DOMAIN = Domain(TOWN.name, TOWN.unit, box=TOWN)
+DOMAIN = Domain.of(TOWN)
 PLACE = Place("lat", "lon")
 ROWS = 70_000
 

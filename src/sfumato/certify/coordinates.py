@@ -152,7 +152,7 @@ class CoordinateMechanism:
     @property
     def domain(self) -> Domain:
         """Where the secrets lie."""
-        return Domain(self.box.name, self.box.unit, box=self.box)
+        return Domain.of(self.box)
 
     @property
     def axes(self) -> list[tuple[Fraction, tuple[Fraction, ...], int]]:

@@ -41,18 +41,27 @@ class Domain:
 
     name: str
     unit: str = ""
-    space: FiniteSpace | None = None
+    where: FiniteSpace | Box | None = None
+    """The secrets: a list of them, or the box of whose points each is one."""
     grid: Box | None = None
     """What has a cell for each point of a grid that is no space with a table of distances."""
     integers: bool = False
     """Whether the secrets are all integers, at the distance of their difference."""
-    box: Box | None = None
-    """The box whose points are the secrets, all of them."""
 
     @classmethod
-    def of(cls, space: FiniteSpace) -> Domain:
-        """A finite space."""
-        return cls(space.name, space.unit, space)
+    def of(cls, where: FiniteSpace | Box) -> Domain:
+        """A finite space, or all points of a box."""
+        return cls(where.name, where.unit, where)
+
+    @property
+    def space(self) -> FiniteSpace | None:
+        """The list of secrets, if there is one."""
+        return self.where if isinstance(self.where, FiniteSpace) else None
+
+    @property
+    def box(self) -> Box | None:
+        """The box whose points are the secrets, all of them."""
+        return self.where if isinstance(self.where, Box) else None
 
     @property
     def coordinates(self) -> NDArray[np.float64] | None:
@@ -62,10 +71,9 @@ class Domain:
     @property
     def dimension(self) -> int:
         """How many coordinates a secret has, 0 if none."""
-        if self.grid is not None:
-            return self.grid.dimension
-        if self.box is not None:
-            return self.box.dimension
+        cells = self.grid or self.box
+        if cells:
+            return cells.dimension
         return 0 if self.coordinates is None else self.coordinates.shape[1]
 
 

@@ -24,7 +24,7 @@ from sfumato.hide.outlook import outlook_of
 from sfumato.hide.sources import Source
 from sfumato.numbers import Floats
 from sfumato.release.conversion import on_the_ground
-from sfumato.release.neighbourhood import Corners, corners_of
+from sfumato.release.families import Corners, release_family
 from sfumato.release.places import Geometry, Place, Position
 from sfumato.release.rehearsal import rehearse_file, rehearse_table
 from sfumato.release.rows import BadRow
@@ -32,7 +32,6 @@ from sfumato.release.streams import FORMATS, format_of_file
 from sfumato.release.terms import Terms
 from sfumato.spaces import geo
 from sfumato.spaces.axes import called_swapped, look_swapped, swap_box, swapped_axes
-from sfumato.spaces.box import Box
 from sfumato.specs.cities import all_cities
 
 _NEAR = 1.0  # degrees: a city so near makes a place one where people are
@@ -51,8 +50,8 @@ class Checked:
 
     def look(self, space: Any, terms: Terms, *, whole: bool = False) -> None:
         """Refuse whatever a release of these rows on a space would refuse; ``whole``: of all of them."""
-        domain = domain_of(space)
-        corners = corners_of(space)
+        domain = Domain.of(space)
+        corners = release_family(domain).corners(domain)
         earth = on_the_ground(domain)
         refuse_degrees(self.source, self.column)
         if corners is not None and earth:
@@ -68,7 +67,7 @@ class Checked:
         """The same of all rows where no box is known yet: every place on the Earth is taken."""
         refuse_degrees(self.source, self.column)
         refuse_places(self.source, self.column, terms.drop, terms.stay, earth=True)
-        self.rehearse(domain_of(geo([(0.0, 0.0), (0.0, 180.0)])), terms, whole=True)
+        self.rehearse(Domain.of(geo([(0.0, 0.0), (0.0, 180.0)])), terms, whole=True)
 
     def rehearse(self, domain: Domain, terms: Terms, *, whole: bool) -> None:
         """Let the first rows, or all, go through a release that tells nothing."""
@@ -89,11 +88,6 @@ class Checked:
             raise BadRow(
                 f"not one of the first {work.rows:,} rows lies in {domain.name}", 1, (float(x[0]), float(y[0]))
             )
-
-
-def domain_of(space: Any) -> Domain:
-    """Where points of a box, or places of a list, lie."""
-    return Domain(space.name, space.unit, box=space) if isinstance(space, Box) else Domain.of(space)
 
 
 # ----------------------------------------------------------------- files and accounts

@@ -6,8 +6,7 @@ This is about the true points and for whoever has them: nothing of it is written
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import inf, isfinite
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,10 @@ from numpy.typing import NDArray
 
 from sfumato.certify.protocol import Domain
 from sfumato.hide.sources import Source
-from sfumato.numbers import Floats, at_most
-from sfumato.release.conversion import on_the_ground
-from sfumato.release.places import Geometry, Place, Position, coordinates_of
+from sfumato.numbers import at_most
+from sfumato.release.families import release_family
+from sfumato.release.places import Geometry, Position
 from sfumato.release.rows import TypedValues, Values
-from sfumato.spaces.box import Box
-from sfumato.spaces.frame import region
-from sfumato.spaces.ground import ground_lengths
 
 _TURN = 360.0
 
@@ -61,13 +57,14 @@ class Outlook:
 def outlook_of(source: Source, column: Position, space: Any = None) -> Outlook:
     """The counts for a space; without one nothing lies outside."""
     found = Outlook(unit="" if space is None else space.unit)
+    domain = None if space is None else Domain.of(space)
     shapes = isinstance(column, Geometry)  # what holds no point is missing, whatever it holds
     for first, second, cells in source.batches(column, [] if shapes else column.columns):
         known = np.isfinite(first) & np.isfinite(second)
         gone = ~known if shapes else ~known & np.logical_or.reduce([_missing(values) for values in cells])
         gaps = np.zeros(len(known))
-        if space is not None:
-            gaps[known] = _gaps(space, first[known], second[known])
+        if domain is not None:
+            gaps[known] = release_family(domain).gaps(domain, first[known], second[known])
         far, row = found.farthest, found.farthest_row
         if gaps.max(initial=0.0) > far:
             row = found.rows + int(np.argmax(gaps)) + 1
@@ -84,29 +81,3 @@ def _missing(values: Values) -> NDArray[np.bool_]:
     if isinstance(values, TypedValues):
         return np.asarray(pc.is_null(values.array).to_numpy(zero_copy_only=False))
     return np.asarray(values.ends <= values.starts)
-
-
-def _gaps(space: Any, first: Floats, second: Floats) -> Floats:
-    """How far points lie outside, 0 for those inside, in floats: for people."""
-    if not isinstance(space, Box):
-        domain = Domain.of(space)
-        column: Position = Place("lat", "lon") if on_the_ground(domain) else Position("x", "y")
-        finder = coordinates_of(column, domain, on_unknown="nearest")
-        _, away, inside = finder.nearest(np.column_stack([first, second]))
-        near = inside if finder.within is None else away <= finder.within
-        return np.where(near, 0.0, away)
-    if space.frame is None:
-        low = np.array([float(o) for o in space.origin])[:, None]
-        points = np.stack([first, second])
-        sides = np.array([float(side) for side in space.sides])[:, None]
-        return np.asarray(np.linalg.norm(points - np.clip(points, low, low + sides), axis=0))
-    south, west, north, east = map(float, region(replace(space.frame, margin=Fraction(0)), space.sides))
-    beyond = (second - west) % _TURN
-    width = east - west
-    nearer = np.where(beyond - width <= _TURN - beyond, east, west)
-    there = np.stack([np.where(beyond <= width, second, nearer), np.clip(first, south, north)], axis=1)
-    here = np.stack([second, first], axis=1)
-    on_earth = np.abs(first) <= 90
-    lengths = ground_lengths(here, there, "sphere", space.unit)
-    inside = (beyond <= width) & (first >= south) & (first <= north)
-    return np.where(inside, 0.0, np.where(on_earth, lengths, inf))

@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import optional_function
 from sfumato.certify.protocol import Domain, charge_of
-from sfumato.errors import InvalidInput, advice, keyword, shown
+from sfumato.errors import InvalidInput, keyword
 from sfumato.numbers import at_most
 from sfumato.release.conversion import converted_secrets, points_out
+from sfumato.release.families import release_family
 from sfumato.release.formats.geo_points import box_array, geojson_points, point_array, wkt_points
 from sfumato.release.formats.layouts import PointLayout
 from sfumato.release.keys import Changes, Fingerprint, id_digests, salt_of
 from sfumato.release.neighbourhood import lookout_of
 from sfumato.release.persons import Persons
-from sfumato.release.places import Geometry, Place, Position, coordinates_of, renamed
-from sfumato.release.points import output_points, points_of
-from sfumato.release.rows import BadRow, Integers, Labels, Secrets, Values, line_position
+from sfumato.release.places import Geometry, Place, Position, renamed
+from sfumato.release.rows import BadRow, Secrets, Values
 from sfumato.release.sampler import Sampler, sampler
 from sfumato.release.terms import Terms
 from sfumato.spaces.queries import names_answers
@@ -299,22 +299,7 @@ def _finder(terms: Terms, draws: Sampler, domain: Domain, layout: PointLayout | 
     column, on_unknown = terms.column, terms.on_unknown
     if isinstance(column, Position) and (isinstance(column, Geometry) or column.system is not None):
         return converted_secrets(column, layout, domain, on_unknown=on_unknown, within=terms.within)
-    if domain.box is not None:
-        return points_of(column, domain.box, on_unknown=on_unknown, within=terms.within)
-    if not isinstance(column, str):
-        return coordinates_of(column, domain, on_unknown=on_unknown, within=terms.within)
-    if terms.within is not None:
-        raise InvalidInput(
-            f"{keyword('within')} is for coordinates, and {shown(column)} is one column of labels"
-            + advice(("Place", "names latitude and longitude"), ("Position", "other coordinates"))
-        )
-    if draws.secrets is None:
-        if on_unknown == "nearest":
-            raise InvalidInput(f"{keyword('on_unknown', 'nearest')}: every integer is a secret of {domain.name}")
-        return Integers(column, on_unknown)
-    labels = tuple(draws.secrets)
-    place = line_position(labels, domain.coordinates, domain.name) if on_unknown == "nearest" else None
-    return Labels(column, labels, on_unknown, place, domain.name)
+    return release_family(domain).read(column, draws, on_unknown, terms.within)
 
 
 def _added(terms: Terms, draws: Sampler, domain: Domain, layout: PointLayout | None = None) -> tuple[Added, ...]:
@@ -322,19 +307,12 @@ def _added(terms: Terms, draws: Sampler, domain: Domain, layout: PointLayout | N
     if isinstance(column, Geometry):
         return () if layout is None else _added_geometries(terms, column, layout, draws, domain)
     if isinstance(column, Position) and column.system is not None:
-        x, y = points_out(column, None, domain, *_output_xy(draws, domain))
+        x, y = points_out(column, None, domain, *release_family(domain).points(draws))
         return _added_points(terms, np.stack([y, x] if isinstance(column, Place) else [x, y], axis=1))
-    if domain.box is not None:
-        return _added_points(terms, output_points(draws.outputs or (), domain.dimension, domain.box.frame))
-    if isinstance(terms.column, str) or terms.into is not None:
-        return (Added(terms.into or terms.taken[0], draws.outputs),)
-    where = _output_coordinates(draws, domain)
+    where = release_family(domain).told(column, draws, terms.into is not None)
     if where is None:
-        raise InvalidInput(
-            f"not every output of {domain.name} has coordinates: say {keyword('into', '…')} for a column of labels"
-        )
-    order = where.T[::-1] if isinstance(terms.column, Place) else where.T  # a place is latitude first
-    return tuple(Added(name, values.tolist(), numeric=True) for name, values in zip(terms.taken, order, strict=True))
+        return (Added(terms.into or terms.taken[0], draws.outputs),)
+    return _added_points(terms, where)
 
 
 def _added_points(terms: Terms, where: NDArray[np.float64]) -> tuple[Added, ...]:
@@ -349,7 +327,7 @@ def _added_geometries(
     terms: Terms, column: Geometry, layout: PointLayout, draws: Sampler, domain: Domain
 ) -> tuple[Added, ...]:
     """The column of released points, and boxes around them where the table has such."""
-    x, y = points_out(column, layout, domain, *_output_xy(draws, domain))
+    x, y = points_out(column, layout, domain, *release_family(domain).points(draws))
     name = terms.into or layout.name
     values: Sequence[Any] = ()
     if layout.form in ("wkt", "geojson"):
@@ -358,27 +336,3 @@ def _added_geometries(
     first = Added(name, values, made=lambda like: point_array(x, y, like), points=points)
     boxes = () if terms.keep else layout.boxes
     return (first, *(Added(box, (), made=partial(box_array, x, y, paths)) for box, paths in boxes))
-
-
-def _output_xy(draws: Sampler, domain: Domain) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """x and y of outputs, longitude and latitude on the Earth."""
-    if domain.box is not None:
-        where = output_points(draws.outputs or (), domain.dimension, domain.box.frame)
-        return (where[:, 0], where[:, 1]) if domain.box.frame is None else (where[:, 1], where[:, 0])
-    found = _output_coordinates(draws, domain)
-    if found is None:
-        raise InvalidInput(f"not every output of {domain.name} has coordinates, so that there is no point to put")
-    return found[:, 0], found[:, 1]
-
-
-def _output_coordinates(draws: Sampler, domain: Domain) -> NDArray[np.float64] | None:
-    outputs = draws.outputs
-    if outputs is None:
-        return None
-    if domain.grid is not None:
-        return domain.grid.centres
-    assert domain.space is not None and domain.coordinates is not None
-    position = domain.space.position
-    if not all(label in position for label in outputs):
-        return None
-    return domain.coordinates[[position[label] for label in outputs]]

@@ -17,6 +17,7 @@ from sfumato.certify.protocol import Domain
 from sfumato.errors import InvalidInput, Mismatch, keyword, shown
 from sfumato.numbers import Floats
 from sfumato.release.crs import System, agreed_system, refuse_other_unit
+from sfumato.release.families import release_family
 from sfumato.release.formats.geo_points import (
     DAMAGED,
     EMPTY,
@@ -30,8 +31,7 @@ from sfumato.release.formats.geo_points import (
     shape_name,
 )  # fmt: skip
 from sfumato.release.formats.layouts import PointLayout
-from sfumato.release.places import Geometry, Place, Position, coordinates_of
-from sfumato.release.points import points_of
+from sfumato.release.places import Geometry, Place, Position
 from sfumato.release.rows import (
     BadRow,
     Located,
@@ -42,8 +42,6 @@ from sfumato.release.rows import (
     coordinates_in,
     leaves_out,
 )  # fmt: skip
-from sfumato.spaces.ground import EARTH_RADIUS_KM, sphere_radius
-from sfumato.spaces.lengths import METRES
 
 _SAME_EARTH = 0.01  # radii that are called the Earth's differ by half of this
 _WRONG = {
@@ -63,7 +61,7 @@ class Unread(Secrets):
     @property
     def about_points(self) -> bool:
         """Whether the promise will be about all points."""
-        return self.domain.box is not None
+        return release_family(self.domain).about_points
 
     def locate(self, batch: Sequence[Values], first: int) -> Located:
         """Nothing can be found."""
@@ -193,17 +191,7 @@ class Converted(Secrets):
 
 def on_the_ground(domain: Domain) -> bool:
     """Whether secrets are places on the Earth, known by degrees."""
-    if domain.box is not None:
-        return domain.box.frame is not None
-    if domain.space is None or domain.dimension != 2:
-        return False
-    if domain.space.ground is not None:
-        return True
-    radius = sphere_radius(domain.space)
-    metres = METRES.get(domain.unit)
-    if radius is None or metres is None:
-        return False
-    return abs(radius * float(metres) / 1000 - EARTH_RADIUS_KM) < _SAME_EARTH * EARTH_RADIUS_KM
+    return release_family(domain).on_the_ground(domain)
 
 
 def system_in(column: Position, layout: PointLayout | None, domain: Domain) -> System | None:
@@ -242,10 +230,7 @@ def converted_secrets(
     else:
         x, y = reversed(column.columns) if isinstance(column, Place) else column.columns
     inner: Position = Place(y, x) if ground else Position(x, y)
-    if domain.box is not None:
-        found: Secrets = points_of(inner, domain.box, on_unknown=on_unknown, within=within)
-    else:
-        found = coordinates_of(inner, domain, on_unknown=on_unknown, within=within)
+    found = release_family(domain).placed(inner, domain, on_unknown, within)
     return Converted(found, column, system if ground else None, on_unknown, system)
 
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from sfumato.certify.protocol import Domain
 from sfumato.numbers import Floats
 from sfumato.release.conversion import on_the_ground
+from sfumato.release.families import Corners, release_family
 from sfumato.release.spellings import (
     QUADKEYS,
     TILES,
@@ -27,8 +28,6 @@ from sfumato.release.spellings import (
     pairs_in,
     places_in,
 )
-from sfumato.spaces.box import Box
-from sfumato.spaces.frame import region
 
 MOST = 0.8
 """The share of values that says what a column holds: some are missing, some are wrong."""
@@ -51,9 +50,6 @@ _CODES = "|".join((
     r"(?:^|[^0-9A-Za-z])[0-9]{1,2} ?[C-Xc-x][ ,:]+(?:E ?)?[0-9]{6}",
 ))  # fmt: skip
 """What codes of cells and grids look like, wherever they lie."""
-
-Corners = tuple[float, float, float, float]
-"""Least first and second coordinate, then the largest ones; latitude comes first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,21 +97,6 @@ class Neighbourhood:
         return {how for how, pair in pairs_in(text) if self.contains(pair) or self.contains((pair[1], pair[0]))}
 
 
-def corners_of(space: Any) -> Corners | None:
-    """Those of a box or of a list of places, in two dimensions."""
-    if isinstance(space, Box):
-        if space.frame is None:
-            ends = [*space.origin, *(o + side for o, side in zip(space.origin, space.sides, strict=True))]
-        else:
-            ends = list(region(space.frame, space.sides))
-        return (float(ends[0]), float(ends[1]), float(ends[2]), float(ends[3])) if len(ends) == 4 else None
-    where = getattr(space, "coordinates", None)
-    if where is None or where.shape[1] != 2:
-        return None
-    (west, south), (east, north) = where.min(axis=0).tolist(), where.max(axis=0).tolist()
-    return (south, west, north, east)
-
-
 def around(corners: Corners, *, earth: bool) -> Neighbourhood:
     """A little more than what lies between corners."""
     south, west, north, east = corners
@@ -125,7 +106,7 @@ def around(corners: Corners, *, earth: bool) -> Neighbourhood:
 
 def neighbourhood_of(domain: Domain) -> Neighbourhood | None:
     """Where the points of a mechanism lie, as far as numbers in texts can be known for such points."""
-    corners = corners_of(domain.space if domain.box is None else domain.box)
+    corners = release_family(domain).corners(domain)
     if corners is None:
         return None
     found = around(corners, earth=on_the_ground(domain))

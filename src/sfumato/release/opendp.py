@@ -28,6 +28,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.protocol import drawn, tabled
 from sfumato.errors import InvalidInput, NotSupported, needs
 from sfumato.numbers import exact, float_above, log_bounds
+from sfumato.release.families import release_family
 from sfumato.release.sampler import Sampler, sampler
 from sfumato.spaces.box import Box
 from sfumato.spaces.distances import Form
@@ -214,10 +215,7 @@ def _all_one_apart(space: FiniteSpace | None) -> bool:
 
 def _drawing(draws: Sampler) -> Callable[[list[Any]], list[Any]]:
     """A function from secrets to outputs, with fresh noise from the exact sampler at each call."""
-    secrets, outputs, space = draws.secrets, draws.outputs, draws.domain.space
-    if draws.domain.box is not None and outputs is not None:
-        return lambda given: [outputs[y] for y in draws.draw(np.array(given, dtype=np.float64).reshape(len(given), -1))]
-    if secrets is None or outputs is None:
-        return lambda given: draws.draw(np.array([int(secret) for secret in given])).tolist()
-    index = secrets.index if space is None else space.index
-    return lambda given: [outputs[y] for y in draws.draw(np.array([index(x) for x in given]))]
+    rows, outputs = release_family(draws.domain).rows, draws.outputs
+    if outputs is None:
+        return lambda given: draws.draw(rows(draws, given)).tolist()
+    return lambda given: [outputs[y] for y in draws.draw(rows(draws, given))]

@@ -19,6 +19,7 @@ from sfumato.certify.protocol import Domain
 from sfumato.draws.plans import Plan
 from sfumato.fields import changed
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release
+from sfumato.release.families import release_family
 from sfumato.release.formats.geo_files import DRIVERS, released_layer
 from sfumato.release.sampler import Sampler
 from sfumato.release.streams import common_format, release_rows
@@ -51,11 +52,7 @@ def rehearsed(domain: Domain, terms: Terms, *, whole: bool) -> BatchRelease:
     """A release of points of a domain that charges nothing; of the first rows alone, how many of them lie outside
     says nothing about all.
     """
-    if domain.box is not None:
-        secrets, output = None, tuple(domain.box.origin)
-    else:
-        assert domain.space is not None
-        secrets, output = domain.space.labels, domain.space.labels[0]
+    secrets, output = release_family(domain).example(domain)
     draws = StandIn(secrets, (output,), cast(Plan, None), domain.name, where=domain)
     free = changed(terms, ledger=None, dataset=None, times=None)
     if not whole:

@@ -1,0 +1,240 @@
+"""How rows are read and outputs are written, by what is secret: releases ask a record, and test for no kind.
+
+All points of a box are one kind. The other has labels: listed, by a rule, or as the cells of a grid, with or without
+coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.certify.protocol import Domain
+from sfumato.errors import InvalidInput, advice, keyword, shown
+from sfumato.numbers import Floats
+from sfumato.release.places import Place, Position, coordinates_of
+from sfumato.release.points import output_points, points_of
+from sfumato.release.rows import Integers, Labels, Secrets, line_position
+from sfumato.release.sampler import Sampler
+from sfumato.spaces.box import Box, as_box
+from sfumato.spaces.frame import region
+from sfumato.spaces.ground import EARTH_RADIUS_KM, ground_lengths, sphere_radius
+from sfumato.spaces.lengths import METRES
+
+Corners = tuple[float, float, float, float]
+"""Least first and second coordinate, then the largest ones; latitude comes first."""
+
+_SAME_EARTH = 0.01  # radii that are called the Earth's differ by half of this
+_TURN = 360.0
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseFamily:
+    """What a release asks about a kind of secrets.
+
+    Parameters
+    ----------
+    about_points
+        Whether the secrets are all points, not a list that points are taken for.
+    read, placed
+        How one column or several become secrets, of what is drawn; how columns of coordinates do, of a domain.
+    told, points
+        The coordinates of outputs as they stand in the columns, None where labels do; the same as x and y.
+    on_the_ground, corners
+        Whether secrets are places on the Earth, known by degrees; where they lie in two dimensions.
+    gaps
+        How far points lie outside, 0 for those inside, in floats: for people.
+    example
+        The labels of secrets, if they have any, and something that may be told.
+    rows
+        Secrets that somebody lists, as they are drawn for.
+    """
+
+    about_points: bool
+    read: Callable[[str | Position, Sampler, str, Any], Secrets]
+    placed: Callable[[Position, Domain, str, Any], Secrets]
+    told: Callable[[str | Position, Sampler, bool], Floats | None]
+    points: Callable[[Sampler], tuple[Floats, Floats]]
+    on_the_ground: Callable[[Domain], bool]
+    corners: Callable[[Domain], Corners | None]
+    gaps: Callable[[Domain, Floats, Floats], Floats]
+    example: Callable[[Domain], tuple[tuple[Any, ...] | None, Any]]
+    rows: Callable[[Sampler, list[Any]], NDArray[Any]]
+
+
+# ----------------------------------------------------------------- secrets with labels
+
+
+def _read_list(column: str | Position, draws: Sampler, on_unknown: str, within: Any) -> Secrets:
+    domain = draws.domain
+    if not isinstance(column, str):
+        return coordinates_of(column, domain, on_unknown=on_unknown, within=within)
+    if within is not None:
+        raise InvalidInput(
+            f"{keyword('within')} is for coordinates, and {shown(column)} is one column of labels"
+            + advice(("Place", "names latitude and longitude"), ("Position", "other coordinates"))
+        )
+    if draws.secrets is None:
+        if on_unknown == "nearest":
+            raise InvalidInput(f"{keyword('on_unknown', 'nearest')}: every integer is a secret of {domain.name}")
+        return Integers(column, on_unknown)
+    labels = tuple(draws.secrets)
+    place = line_position(labels, domain.coordinates, domain.name) if on_unknown == "nearest" else None
+    return Labels(column, labels, on_unknown, place, domain.name)
+
+
+def _told_of_list(column: str | Position, draws: Sampler, renamed: bool) -> Floats | None:
+    if isinstance(column, str) or renamed:
+        return None
+    where = _output_coordinates(draws)
+    if where is None:
+        raise InvalidInput(
+            f"not every output of {draws.domain.name} has coordinates: say {keyword('into', '…')} for a column of "
+            "labels"
+        )
+    return where[:, ::-1] if isinstance(column, Place) else where  # a place is latitude first
+
+
+def _points_of_list(draws: Sampler) -> tuple[Floats, Floats]:
+    found = _output_coordinates(draws)
+    if found is None:
+        raise InvalidInput(f"not every output of {draws.domain.name} has coordinates, so that there is no point to put")
+    return found[:, 0], found[:, 1]
+
+
+def _output_coordinates(draws: Sampler) -> Floats | None:
+    outputs, domain = draws.outputs, draws.domain
+    if outputs is None:
+        return None
+    if domain.grid is not None:
+        return domain.grid.centres
+    assert domain.space is not None and domain.coordinates is not None
+    position = domain.space.position
+    if not all(label in position for label in outputs):
+        return None
+    return domain.coordinates[[position[label] for label in outputs]]
+
+
+def _list_on_the_ground(domain: Domain) -> bool:
+    if domain.space is None or domain.dimension != 2:
+        return False
+    if domain.space.ground is not None:
+        return True
+    radius = sphere_radius(domain.space)
+    metres = METRES.get(domain.unit)
+    if radius is None or metres is None:
+        return False
+    return abs(radius * float(metres) / 1000 - EARTH_RADIUS_KM) < _SAME_EARTH * EARTH_RADIUS_KM
+
+
+def _corners_of_list(domain: Domain) -> Corners | None:
+    where = domain.coordinates
+    if where is None or where.shape[1] != 2:
+        return None
+    (west, south), (east, north) = where.min(axis=0).tolist(), where.max(axis=0).tolist()
+    return (south, west, north, east)
+
+
+def _gaps_of_list(domain: Domain, first: Floats, second: Floats) -> Floats:
+    column: Position = Place("lat", "lon") if _list_on_the_ground(domain) else Position("x", "y")
+    finder = coordinates_of(column, domain, on_unknown="nearest")
+    _, away, inside = finder.nearest(np.column_stack([first, second]))
+    near = inside if finder.within is None else away <= finder.within
+    return np.where(near, 0.0, away)
+
+
+def _example_of_list(domain: Domain) -> tuple[tuple[Any, ...] | None, Any]:
+    assert domain.space is not None
+    return domain.space.labels, domain.space.labels[0]
+
+
+def _rows_of_list(draws: Sampler, given: list[Any]) -> NDArray[Any]:
+    secrets, space = draws.secrets, draws.domain.space
+    if secrets is None or draws.outputs is None:
+        return np.array([int(secret) for secret in given])
+    index = secrets.index if space is None else space.index
+    return np.array([index(x) for x in given])
+
+
+# ----------------------------------------------------------------- points of a box
+
+
+def _told_of_points(draws: Sampler) -> Floats:
+    box = as_box(draws.domain.box)
+    return output_points(draws.outputs or (), box.dimension, box.frame)
+
+
+def _xy_of_points(draws: Sampler) -> tuple[Floats, Floats]:
+    where = _told_of_points(draws)
+    return (where[:, 0], where[:, 1]) if as_box(draws.domain.box).frame is None else (where[:, 1], where[:, 0])
+
+
+def _corners_of_box(domain: Domain) -> Corners | None:
+    box = as_box(domain.box)
+    if box.frame is None:
+        ends = [*box.origin, *(o + side for o, side in zip(box.origin, box.sides, strict=True))]
+    else:
+        ends = list(region(box.frame, box.sides))
+    return (float(ends[0]), float(ends[1]), float(ends[2]), float(ends[3])) if len(ends) == 4 else None
+
+
+def _gaps_of_points(domain: Domain, first: Floats, second: Floats) -> Floats:
+    box: Box = as_box(domain.box)
+    if box.frame is None:
+        low = np.array([float(o) for o in box.origin])[:, None]
+        points = np.stack([first, second])
+        sides = np.array([float(side) for side in box.sides])[:, None]
+        return np.asarray(np.linalg.norm(points - np.clip(points, low, low + sides), axis=0))
+    south, west, north, east = map(float, region(replace(box.frame, margin=Fraction(0)), box.sides))
+    beyond = (second - west) % _TURN
+    width = east - west
+    nearer = np.where(beyond - width <= _TURN - beyond, east, west)
+    there = np.stack([np.where(beyond <= width, second, nearer), np.clip(first, south, north)], axis=1)
+    here = np.stack([second, first], axis=1)
+    on_earth = np.abs(first) <= 90
+    lengths = ground_lengths(here, there, "sphere", box.unit)
+    inside = (beyond <= width) & (first >= south) & (first <= north)
+    return np.where(inside, 0.0, np.where(on_earth, lengths, inf))
+
+
+LISTED = ReleaseFamily(
+    False,
+    read=_read_list,
+    placed=lambda column, domain, on_unknown, within: coordinates_of(
+        column, domain, on_unknown=on_unknown, within=within
+    ),
+    told=_told_of_list,
+    points=_points_of_list,
+    on_the_ground=_list_on_the_ground,
+    corners=_corners_of_list,
+    gaps=_gaps_of_list,
+    example=_example_of_list,
+    rows=_rows_of_list,
+)
+POINTS = ReleaseFamily(
+    True,
+    read=lambda column, draws, on_unknown, within: points_of(
+        column, as_box(draws.domain.box), on_unknown=on_unknown, within=within
+    ),
+    placed=lambda column, domain, on_unknown, within: points_of(
+        column, as_box(domain.box), on_unknown=on_unknown, within=within
+    ),
+    told=lambda column, draws, renamed: _told_of_points(draws),
+    points=_xy_of_points,
+    on_the_ground=lambda domain: as_box(domain.box).frame is not None,
+    corners=_corners_of_box,
+    gaps=_gaps_of_points,
+    example=lambda domain: (None, tuple(as_box(domain.box).origin)),
+    rows=lambda draws, given: np.array(given, dtype=np.float64).reshape(len(given), -1),
+)
+
+
+def release_family(domain: Domain) -> ReleaseFamily:
+    """The kind of secrets that lie in a domain."""
+    return LISTED if domain.box is None else POINTS
