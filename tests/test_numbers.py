@@ -14,8 +14,6 @@ from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported
 from sfumato.numbers import (
     array,
     as_written,
-    at_least,
-    at_most,
     bounds_text,
     common_denominator,
     divide,
@@ -30,6 +28,8 @@ from sfumato.numbers import (
     number,
     printed_above,
     product,
+    text_above,
+    text_below,
     together,
     told_apart,
 )
@@ -235,7 +235,7 @@ numbers = st.one_of(
 
 @given(numbers, st.integers(1, 12))
 def test_bounds_are_printed_on_their_side_by_less_than_a_digit(value: Fraction | float, digits: int) -> None:
-    low, high = Fraction(at_least(value, digits)), Fraction(at_most(value, digits))
+    low, high = Fraction(text_below(value, digits)), Fraction(text_above(value, digits))
     assert low <= exact(value) <= high
     assert high - low <= abs(exact(value)) * Fraction(10, 10**digits)
     assert low == high or exact(value) not in (low, high)
@@ -251,4 +251,4 @@ def test_what_is_printed_as_between_holds_both_ends(first: float, second: float,
 
 def test_what_is_infinite_is_printed_as_such() -> None:
     assert bounds_text(-inf, inf) == ("-infinity", "infinity")
-    assert (at_least(0), at_most(0), at_most(-0.0)) == ("0", "0", "0")
+    assert (text_below(0), text_above(0), text_above(-0.0)) == ("0", "0", "0")

@@ -452,25 +452,25 @@ def told_apart(first: Number | Real, second: Number | Real, digits: int = 6) -> 
     return f"{shared} {'+' if one > other else '−'} {_written(abs(one - other), 3)}", shared
 
 
-def at_most(value: Number | Real, digits: int = 2) -> str:
+def text_above(value: Number | Real, digits: int = 2) -> str:
     """A bound from above as a text of few digits, rounded up: what is said to be at most this much is.
 
-    Every sentence with a bound prints it with this, :func:`at_least` or :func:`bounds_text`.
+    Every sentence with a bound prints it with this, :func:`text_below` or :func:`bounds_text`.
 
     Examples
     --------
-    >>> at_most(Fraction(1, 3)), at_most(2.0**-52), at_most(0.5)
+    >>> text_above(Fraction(1, 3)), text_above(2.0**-52), text_above(0.5)
     ('0.34', '2.3e-16', '0.5')
     """
     return _written(value, digits, ROUND_CEILING)
 
 
-def at_least(value: Number | Real, digits: int = 2) -> str:
+def text_below(value: Number | Real, digits: int = 2) -> str:
     """A bound from below as a text of few digits, rounded down: what is said to be at least this much is.
 
     Examples
     --------
-    >>> at_least(Fraction(2, 3)), at_least(Fraction(8, 135), 3), at_least(-0.25, 1)
+    >>> text_below(Fraction(2, 3)), text_below(Fraction(8, 135), 3), text_below(-0.25, 1)
     ('0.66', '0.0592', '-0.3')
     """
     return _written(value, digits, ROUND_FLOOR)
@@ -489,7 +489,7 @@ def bounds_text(low: Number | Real, high: Number | Real, digits: int = 6) -> tup
     count: int | None = digits
     if not any(isinstance(end, float) and not isfinite(end) for end in (low, high)):
         count = _digits_apart(exact(low), exact(high), digits)
-    return at_least(low, count or _DIGITS[-1]), at_most(high, count or _DIGITS[-1])
+    return text_below(low, count or _DIGITS[-1]), text_above(high, count or _DIGITS[-1])
 
 
 def _digits_apart(one: Fraction, other: Fraction, digits: int) -> int | None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.certify.box_bounds import covering, cubes_of, finite_prior, finite_shape, splits_to_depths
+from sfumato.certify.box_bounds import box_covering, cubes_of, finite_prior, finite_shape, splits_to_depths
 from sfumato.errors import InvalidInput
 from sfumato.spaces.box import box
 
@@ -28,7 +28,7 @@ def test_rounding_an_output_to_corners_loses_no_less_by_the_lowered_loss(metric,
     shape = finite_shape(where, parts)
     random = np.random.default_rng(seed)
     splits = splits_to_depths(random.integers(0, 3, size=[n - 1 for n in shape]))
-    found = covering(where, parts, splits)
+    found = box_covering(where, parts, splits)
     lower, widths, _ = cubes_of(splits, shape)
     numbers = {tuple(corner): k for k, corner in enumerate(found.corners.tolist())}
     grid, losses = np.array(found.grid, dtype=float), found.losses * float(found.unit)
@@ -45,7 +45,7 @@ def test_rounding_an_output_to_corners_loses_no_less_by_the_lowered_loss(metric,
 
 def test_the_loss_is_lowered_by_what_the_norm_bends():
     """Far from a secret by a square of the side over eight distances."""
-    found = covering(box((64, 64), step=1), (1, 1), splits_to_depths(np.zeros((63, 63), dtype=int)))
+    found = box_covering(box((64, 64), step=1), (1, 1), splits_to_depths(np.zeros((63, 63), dtype=int)))
     exact = np.hypot(*found.corners.T)
     lowered = exact - found.losses[:, 0] * float(found.unit)
     far = exact > 20
@@ -60,9 +60,9 @@ def test_finite_priors_share_the_counts_of_cells():
 @pytest.mark.parametrize("splits", [b"", b"\0", b"\0\0\0", b"\2\0", b"\1\0\0", b"\1" * 7 + b"\0" * 9])
 def test_splits_that_describe_no_covering_are_refused(splits):
     with pytest.raises(InvalidInput):
-        covering(box((3,), step=1), (1,), splits)
+        box_covering(box((3,), step=1), (1,), splits)
 
 
 def test_a_bound_needs_two_secrets_along_each_axis():
     with pytest.raises(InvalidInput, match="more parts"):
-        covering(box((1, 2), step=1), (1, 1), b"\0")
+        box_covering(box((1, 2), step=1), (1, 1), b"\0")

@@ -20,7 +20,7 @@ from sfumato.certify.exponentials import factors_above, factors_below
 from sfumato.certify.mechanism import Dual
 from sfumato.certify.repair import private_weights
 from sfumato.certify.verify import claim_of
-from sfumato.certify.wide import WORDS, integers_of, shortened, store
+from sfumato.certify.wide import WORDS, integers_of, shortened, store_integer
 from sfumato.spaces.distances import Form
 
 GRAIN = 60
@@ -63,7 +63,7 @@ def compiled_exponent(code: Any, word: Any, rate: Any, places: Any, root_places:
     distance, power, steps = DISTANCE(code, word, root_places, up)
     numbers = NUMBER(rate.leading), NUMBER(rate.numerator), NUMBER(rate.denominator)
     down, more, state = PRODUCT(distance, power, *numbers, rate, places)
-    store(out, 0, shortened(down))
+    store_integer(out, 0, shortened(down))
     return more, state, steps
 
 

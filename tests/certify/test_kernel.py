@@ -48,9 +48,9 @@ def test_logarithm_is_bounded_on_both_sides(v: Fraction) -> None:
     st.fractions() | st.fractions(Fraction(1, 10**25), Fraction(1, 10**15)) | st.integers(2**79, 2**90).map(Fraction)
 )
 def test_bounds_are_told_rounded_to_their_side(number: Fraction) -> None:
-    above, below = Fraction(kernel.shown(number, 1)), Fraction(kernel.shown(number, -1))
+    above, below = Fraction(kernel.number_text(number, 1)), Fraction(kernel.number_text(number, -1))
     assert below <= number <= above and above - below <= abs(number) * Fraction(1, 2**51)
-    assert kernel.shown(Fraction(2) ** 1024, 1) == "about 2^1024"  # beyond all doubles
+    assert kernel.number_text(Fraction(2) ** 1024, 1) == "about 2^1024"  # beyond all doubles
 
 
 @given(privacy_types(smallest=-9, largest=3), st.integers(1, 2**70))

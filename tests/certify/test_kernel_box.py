@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 
 import sfumato as sf
 from sfumato.certify import kernel
-from sfumato.certify.box_bounds import covering, finite_prior, finite_shape, splits_to_depths
+from sfumato.certify.box_bounds import box_covering, finite_prior, finite_shape, splits_to_depths
 from sfumato.certify.certificate import Certificate
 from sfumato.certify.coordinates import BoxBound, BoxClaim, BoxMechanism, prove_on_box
 from sfumato.certify.file import to_bytes
@@ -52,7 +52,7 @@ def test_the_kernel_lowers_losses_as_the_arrays_do(metric: str, sides: Any, seed
     where, parts = box(sides[0], step=sides[1], metric=metric), sides[2]
     shape = finite_shape(where, parts)
     splits = splits_to_depths(np.random.default_rng(seed).integers(0, 3, size=[n - 1 for n in shape]))
-    arrays, alone = covering(where, parts, splits), kernel.LoweredLosses(written_box(where), list(parts), splits)
+    arrays, alone = box_covering(where, parts, splits), kernel.LoweredLosses(written_box(where), list(parts), splits)
     assert alone.unit == arrays.unit
     assert alone.corners == [tuple(corner) for corner in arrays.corners.tolist()]
     assert np.array_equal(np.transpose([alone.column(x) for x in range(arrays.losses.shape[1])]), arrays.losses)
@@ -118,7 +118,7 @@ def test_the_loss_on_a_box_lies_just_above_its_mean_on_a_raster(
 
 def dual_of(where: Box, parts: tuple[int, ...], splits: bytes, prior: Prior, epsilon: float) -> tuple[float, Dual]:
     """The optimum of the finite problem by HiGHS, and its multipliers as integers."""
-    found = covering(where, parts, splits)
+    found = box_covering(where, parts, splits)
     secrets, corners = found.secrets, len(found.corners)
     masses = finite_prior(np.array(prior.weights, dtype=float).reshape(where.shape), parts)
     masses = masses / masses.sum()
@@ -176,7 +176,7 @@ def test_multipliers_of_the_finite_problem_prove_a_bound(metric: str, sides: Any
     assert again.proof == made.proof
     assert again.claim.bound.splits == splits and again.claim.bound.parts == parts
     assert again.claim.prior.weights.tolist() == prior.weights.tolist()
-    said = "\n".join(kernel.report(*reported(tmp_path / "m.sfm")))
+    said = "\n".join(kernel.report_of_proof(*reported(tmp_path / "m.sfm")))
     assert "the expected distance of outputs from the points is at most 100" in said
     assert "no mechanism on the box, with whatever outputs, has less than 0." in said
 

@@ -48,7 +48,7 @@ def test_files_keep_everything(made: sf.Design, tmp_path: Path) -> None:
     assert after.prior.weights.tolist() == before.prior.weights.tolist()
     assert [c.level for c in after.ceilings] == [c.level for c in before.ceilings]
     header, sections, digest = kernel.read(path)
-    said = "\n".join(kernel.report(header, kernel.check(header, sections), digest))
+    said = "\n".join(kernel.report_of_proof(header, kernel.check(header, sections), digest))
     assert kernel.CRITERIA[before.criterion] in said
     assert said.count("for every secret the limit") == len(before.ceilings)
 

@@ -120,7 +120,7 @@ def test_a_file_says_where_its_box_lies(tmp_path: Path) -> None:
         again = sf.load(path)
         assert again.box == TOWN and again.rate == mechanism.rate and sf.verify(again)
         header, sections, digest = kernel.read(path)
-        said = "\n".join(kernel.report(header, kernel.check(header, sections), digest))
+        said = "\n".join(kernel.report_of_proof(header, kernel.check(header, sections), digest))
         assert "per 'km' on the ground (sphere of radius 6371.0088 'km')" in said
         least, most = (float(k) for k in ground_stretch(TOWN))
         assert f"lengths are {least:g} to {most:g} times those on the ground" in said

@@ -239,6 +239,6 @@ def test_files_keep_the_claim(tmp_path: Path) -> None:
     assert again.proof.checker == "kernel"
     assert sf.load(tmp_path / "survey.sfm", checker="twin").proof.loss == best.loss
     said = "\n".join(
-        kernel.report(*(lambda h, s, d: (h, kernel.check(h, s), d))(*kernel.read(tmp_path / "survey.sfm")))
+        kernel.report_of_proof(*(lambda h, s, d: (h, kernel.check(h, s), d))(*kernel.read(tmp_path / "survey.sfm")))
     )
     assert "unbiased estimates of 'cumulative shares' from N answers" in said

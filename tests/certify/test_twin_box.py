@@ -13,11 +13,11 @@ from numba import njit
 
 import sfumato as sf
 from sfumato.certify import kernel, twin_box
-from sfumato.certify.box_bounds import covering, finite_shape, splits_to_depths
+from sfumato.certify.box_bounds import box_covering, finite_shape, splits_to_depths
 from sfumato.certify.box_certificate import box_certificate
 from sfumato.certify.coordinates import BoxBound, BoxClaim, prove_on_box
 from sfumato.certify.mechanism import Dual
-from sfumato.certify.wide import integers_of, load, store, words_of
+from sfumato.certify.wide import integers_of, load_integer, store_integer, words_of
 from sfumato.channels.prior import Prior
 from sfumato.errors import PrivacyViolation
 from sfumato.losses.coordinates import CoordinateLoss
@@ -63,7 +63,7 @@ def _bound(draw: st.DrawFn, where: Any, random: Any) -> BoxBound | None:
     parts = tuple(2 if cells == 1 else 1 for cells in where.shape)
     shape = finite_shape(where, parts)
     splits = splits_to_depths(random.integers(0, 2, size=[n - 1 for n in shape]))
-    corners, secrets = covering(where, parts, splits).losses.shape
+    corners, secrets = box_covering(where, parts, splits).losses.shape
     count = draw(st.integers(0, 6))
     pairs = np.array([random.choice(secrets, 2, replace=False) for _ in range(count)]).reshape(count, 2)
     dual = Dual(pairs[:, 0], pairs[:, 1], random.integers(0, corners, count), random.integers(0, 99, count),
@@ -83,7 +83,7 @@ def test_kernel_and_twin_agree(given_: Any) -> None:
 @njit
 def _roots(words: Any, many: int, found: Any) -> None:
     for k in range(many):
-        store(found, k, twin_box._root_above(load(words, k)))
+        store_integer(found, k, twin_box._root_above(load_integer(words, k)))
 
 
 @given(st.lists(st.integers(0, 1 << 78), min_size=1, max_size=20), st.integers(-1, 1))

@@ -14,7 +14,7 @@ from sfumato.certify.wide import (
     extended,
     integers_of,
     like,
-    load,
+    load_integer,
     longer,
     low_word,
     lower,
@@ -22,7 +22,7 @@ from sfumato.certify.wide import (
     shifted,
     shifted_down,
     shortened,
-    store,
+    store_integer,
     wide,
     words_of,
 )
@@ -30,15 +30,15 @@ from sfumato.certify.wide import (
 
 @njit
 def results(words: Any, word: Any, bits: Any, out: Any) -> Any:
-    a, b = load(words, 0), load(words, 1)
-    store(out, 0, a + b)
-    store(out, 1, a - b)
-    store(out, 2, a * b)
-    store(out, 3, shifted(a, bits))
-    store(out, 4, lower(a, b))
-    store(out, 5, wide(word))
-    store(out, 6, shifted_down(a, bits))
-    store(out, 7, like(a, low_word(a)))
+    a, b = load_integer(words, 0), load_integer(words, 1)
+    store_integer(out, 0, a + b)
+    store_integer(out, 1, a - b)
+    store_integer(out, 2, a * b)
+    store_integer(out, 3, shifted(a, bits))
+    store_integer(out, 4, lower(a, b))
+    store_integer(out, 5, wide(word))
+    store_integer(out, 6, shifted_down(a, bits))
+    store_integer(out, 7, like(a, low_word(a)))
     return digits(a), negative(a)
 
 
@@ -61,8 +61,8 @@ def test_arithmetic_is_that_of_integers_modulo_a_power_of_two(a: int, b: int, wo
 @njit
 def square_of_a_word(word: Any, bits: Any, out: Any) -> Any:
     long = shifted(longer(word) * longer(word), bits)
-    store(out, 0, shortened(long))
-    store(out, 1, shortened(shifted_down(long, np.uint64(128))))
+    store_integer(out, 0, shortened(long))
+    store_integer(out, 1, shortened(shifted_down(long, np.uint64(128))))
     return digits(long), negative(longer(np.uint64(0)) - long)
 
 
@@ -76,8 +76,8 @@ def test_longer_ones_hold_384_bits(word: int, bits: int) -> None:
 
 @njit
 def upper_half_of_a_square(words: Any, out: Any) -> Any:
-    long = extended(load(words, 0))
-    store(out, 0, shortened(shifted_down(long * long, np.uint64(128))))
+    long = extended(load_integer(words, 0))
+    store_integer(out, 0, shortened(shifted_down(long * long, np.uint64(128))))
     return negative(long)
 
 

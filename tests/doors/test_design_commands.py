@@ -22,7 +22,7 @@ import sfumato as sf
 from sfumato.certify.bundle import kernel_file
 from sfumato.cli import designs, points, progress, types
 from sfumato.cli.main import app, run
-from sfumato.cli.progress import Interruption, line, standing, until_asked
+from sfumato.cli.progress import Interruption, progress_line, standing, until_asked
 from sfumato.errors import InvalidInput
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.specs.spec import read_spec
@@ -386,7 +386,7 @@ def test_the_line_goes_on_while_nothing_new_is_said(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(progress, "_EVERY", 0.02)
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with line() as say:
+    with progress_line() as say:
         assert say is not None
         say(standing(ColumnProgress(7, 0.5, 0.25, 0.5, 1.0)))
         started = perf_counter()
@@ -394,13 +394,13 @@ def test_the_line_goes_on_while_nothing_new_is_said(monkeypatch: pytest.MonkeyPa
             sleep(0.01)
     assert screen.getvalue().count(" s  iteration 7  loss 0.5  bound 0.25  gap 0.5") >= 3
     assert screen.getvalue().endswith("\r\x1b[K")
-    with suppress(KeyboardInterrupt), line() as say:
+    with suppress(KeyboardInterrupt), progress_line() as say:
         assert say is not None
         say("nearly there")
         raise KeyboardInterrupt
     assert screen.getvalue().endswith(" s  nearly there\n")
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with line() as say:
+    with progress_line() as say:
         assert say is None
 
 
@@ -473,8 +473,8 @@ def test_the_line_stands_before_the_spec_is_read(
 
     original = designs.as_question
     monkeypatch.setattr(designs, "as_question", lambda spec: said.append("laid out") or original(spec))
-    monkeypatch.setattr(designs, "line", listening)
-    monkeypatch.setattr(points, "line", listening)
+    monkeypatch.setattr(designs, "progress_line", listening)
+    monkeypatch.setattr(points, "progress_line", listening)
     assert sfumato(command[0], "town.toml", *command[1:]).exit_code == 0
     assert said[:2] == ["reading town.toml", "laid out"]
     assert any("repairing and proving" in words for words in said)

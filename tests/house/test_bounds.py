@@ -122,7 +122,7 @@ def test_bounds_that_are_printed_are_rounded_to_their_side() -> None:
     assert wrongly_rounded("def f(x): return told_apart(x.low, x.high)")
     assert wrongly_rounded('def f(x): return f"{near(x.bound, 3)} km"')
     assert wrongly_rounded("def f(x): return with_unit(near(x.bound, 3), x.unit)")
-    assert not wrongly_rounded('def f(best): return f"no mechanism loses less than {at_least(best.bound, 6)}"')
+    assert not wrongly_rounded('def f(best): return f"no mechanism loses less than {text_below(best.bound, 6)}"')
     wrong = [f"{path.name}:{line}" for path in SOURCES for line in wrongly_rounded(path.read_text())]
     assert not wrong
 

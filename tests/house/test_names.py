@@ -106,12 +106,6 @@ SHARED_NAMES = {
 }
 """Functions that may share a name with others of their kind, as path and name."""
 
-WAITING = {
-    "answers", "at_most", "check", "check_columns", "column_of", "counted", "covering", "geo_frame", "line", "load",
-    "named", "noise_table", "one_of", "plain", "reading", "report", "shown", "text",
-}  # fmt: skip
-"""Names that still mean two things, each in certify, release, hide or cli; a name that no longer does leaves."""
-
 
 def function_places() -> dict[str, list[str]]:
     """Where public functions are defined that are no commands; those that may share a name stand in one place."""
@@ -130,8 +124,7 @@ def function_places() -> dict[str, list[str]]:
 
 def test_a_public_function_name_exists_once() -> None:
     twice = {name: where for name, where in function_places().items() if len(where) > 1}
-    assert {name: where for name, where in twice.items() if name not in WAITING} == {}
-    assert WAITING - set(twice) == set()
+    assert twice == {}
 
 
 def lists_names(path: Path) -> bool:

@@ -23,7 +23,7 @@ import flint
 
 from sfumato.arguments import integer
 from sfumato.errors import InvalidEpsilon
-from sfumato.numbers import Number, as_ball, at_most, dyadic, printed_above
+from sfumato.numbers import Number, as_ball, dyadic, printed_above, text_above
 from sfumato.privacy.promise import promise
 
 _LONGEST_SHOWN = 24  # letters of an exact amount that are printed
@@ -85,7 +85,7 @@ class Amount:
         parts = [str(self.rational)] if self.rational or not self.logarithms else []
         parts += [f"{'' if count == 1 else f'{count}·'}ln({base})" for base, count in self.logarithms]
         text = " + ".join(parts).replace("+ -", "− ")
-        return text if len(text) <= _LONGEST_SHOWN else at_most(self.bounds(64)[1], 6)
+        return text if len(text) <= _LONGEST_SHOWN else text_above(self.bounds(64)[1], 6)
 
     def __repr__(self) -> str:
         return f"Amount({self})"

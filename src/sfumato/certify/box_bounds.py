@@ -132,13 +132,13 @@ def cubes_of(splits: bytes, shape: tuple[int, ...]) -> tuple[Integers, Integers,
     return np.array([corner for _, corner in found], dtype=np.int64) * widths[:, None], widths, deepest
 
 
-def covering(box: Box, parts: tuple[int, ...], splits: bytes) -> Covering:
+def box_covering(box: Box, parts: tuple[int, ...], splits: bytes) -> Covering:
     """Corners and lowered losses for secrets at the lower corners of cells, and cubes halved as ``splits`` says.
 
     Examples
     --------
     >>> from sfumato.spaces.box import box
-    >>> interval = covering(box((1,), step="1/4"), (1,), splits_to_depths(np.array([1, 0, 0])))
+    >>> interval = box_covering(box((1,), step="1/4"), (1,), splits_to_depths(np.array([1, 0, 0])))
     >>> [str(point) for point in interval.points]
     ['0', '1/8', '1/4', '1/2', '3/4']
     >>> [float(loss * interval.unit) for loss in interval.losses[1].tolist()]

@@ -38,7 +38,7 @@ from sfumato.certify.wide import (
     shifted,
     shifted_down,
     shortened,
-    store,
+    store_integer,
 )
 from sfumato.spaces.axioms import FLOAT, ROOT
 from sfumato.spaces.distances import Form
@@ -234,7 +234,7 @@ def _many_above(form, words, rate, longest, grain, result, left):  # type: ignor
                 mantissa = shifted(mantissa, np.uint64(exponent))
             else:
                 mantissa = _halved(mantissa, np.uint64(-exponent), True)
-            store(result, i, shortened(mantissa))
+            store_integer(result, i, shortened(mantissa))
 
 
 @njit(cache=True, nogil=True)

@@ -30,7 +30,7 @@ from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidChannel, InvalidInput, NotSupported, advice, expect, shown
 from sfumato.labels import column_labels, table_in_order
 from sfumato.losses.loss import Loss
-from sfumato.numbers import array, at_most, common_denominator, floats
+from sfumato.numbers import array, common_denominator, floats, text_above
 from sfumato.privacy.satisfaction import satisfies
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.spaces.finite import label_tuple
@@ -68,7 +68,7 @@ class Repair:
     loss_after: float | None = None
 
     def __str__(self) -> str:
-        text = f"moved at most {at_most(self.moved, 3)} of the probability of a row"
+        text = f"moved at most {text_above(self.moved, 3)} of the probability of a row"
         if self.loss_before is not None and self.loss_after is not None:
             text += f", expected loss {self.loss_before:.9g} → {self.loss_after:.9g}"
         return text

@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.certify import kernel, twin_claims
-from sfumato.certify.box_bounds import Covering, covering
+from sfumato.certify.box_bounds import Covering, box_covering
 from sfumato.certify.box_certificate import box_of
 from sfumato.certify.sections import laid, stored
 from sfumato.certify.twin import LARGEST_WEIGHT
@@ -30,13 +30,13 @@ from sfumato.certify.wide import (
     digits,
     extended,
     integers_of,
-    load,
+    load_integer,
     low_word,
     lower,
     negative,
     shifted,
     shifted_down,
-    store,
+    store_integer,
     wide,
     words_of,
 )
@@ -149,7 +149,9 @@ def _form(table, places, coefficients, row, step, start):  # type: ignore[no-unt
     """A form of numbers that lie ``step`` apart, from ``start`` on."""
     result = wide(np.uint64(0))
     for t in range(_TERMS):
-        result = result + load(coefficients, _TERMS * row + t) * load(table, start + step * places[row, t])
+        result = result + load_integer(coefficients, _TERMS * row + t) * load_integer(
+            table, start + step * places[row, t]
+        )
     return result
 
 
@@ -158,7 +160,7 @@ def _form_of_words(column, places, coefficients, row, step, start):  # type: ign
     """The same of numbers of one word."""
     result = wide(np.uint64(0))
     for t in range(_TERMS):
-        result = result + load(coefficients, _TERMS * row + t) * wide(column[start + step * places[row, t]])
+        result = result + load_integer(coefficients, _TERMS * row + t) * wide(column[start + step * places[row, t]])
     return result
 
 
@@ -197,17 +199,17 @@ def _first_steep(  # type: ignore[no-untyped-def]
     flat_flat, steep_flat, flat_steep = (
         np.empty(across * WORDS, np.uint64), np.empty(across * WORDS, np.uint64), np.empty(across * WORDS, np.uint64),
     )  # fmt: skip
-    p, q = load(rate, 0), load(rate, 1)
+    p, q = load_integer(rate, 0), load_integer(rate, 1)
     for y in range(start, stop):
         for a in range(len(places0)):
             for v in range(rows):
-                store(flat, v, _form_of_words(columns[y], places0, values0, a, rows, v))
-                store(steep, v, _form_of_words(columns[y], places0, slopes0, a, rows, v))
+                store_integer(flat, v, _form_of_words(columns[y], places0, values0, a, rows, v))
+                store_integer(steep, v, _form_of_words(columns[y], places0, slopes0, a, rows, v))
             for b in range(len(places1)):
                 for v in range(across):
-                    store(flat_flat, v, _form(flat, places1, values1, b, across, v))
-                    store(steep_flat, v, _form(steep, places1, values1, b, across, v))
-                    store(flat_steep, v, _form(flat, places1, slopes1, b, across, v))
+                    store_integer(flat_flat, v, _form(flat, places1, values1, b, across, v))
+                    store_integer(steep_flat, v, _form(steep, places1, values1, b, across, v))
+                    store_integer(flat_steep, v, _form(flat, places1, slopes1, b, across, v))
                 for c in range(len(places2)):
                     value = _form(flat_flat, places2, values2, c, 1, 0)
                     first = _form(steep_flat, places2, values2, c, 1, 0)
@@ -271,17 +273,17 @@ def _lost(  # type: ignore[no-untyped-def]
         total = wide(np.uint64(0))
         for a in range(len(places0)):
             for v in range(rows):
-                store(plane, v, _form_of_words(columns[y], places0, forms0, a, rows, v))
+                store_integer(plane, v, _form_of_words(columns[y], places0, forms0, a, rows, v))
             for b in range(len(places1)):
                 for v in range(across):
-                    store(line, v, _form(plane, places1, forms1, b, across, v))
+                    store_integer(line, v, _form(plane, places1, forms1, b, across, v))
                 cell = (inside0[a] * cells[1] + inside1[b]) * cells[2]
                 # lower and upper ends of parts take turns; those of neighbours are one node
                 node = ((a + 1) // 2 * ends[1] + (b + 1) // 2) * ends[2]
                 for c in range(len(places2)):
                     share = _form(line, places2, forms2, c, 1, 0) * wide(masses[cell + inside2[c]])
-                    total = total + share * load(reach, node + (c + 1) // 2)
-        store(sums, y, total)
+                    total = total + share * load_integer(reach, node + (c + 1) // 2)
+        store_integer(sums, y, total)
 
 
 @njit(cache=True, nogil=True)
@@ -289,18 +291,18 @@ def _lengths(rods0, rods1, rods2, ends, norm, reach):  # type: ignore[no-untyped
     """What :func:`kernel.norms` gives for the lengths along three axes."""
     node = 0
     for i in range(ends[0]):
-        a = load(rods0, i)
+        a = load_integer(rods0, i)
         for j in range(ends[1]):
-            b = load(rods1, j)
+            b = load_integer(rods1, j)
             for k in range(ends[2]):
-                c = load(rods2, k)
+                c = load_integer(rods2, k)
                 if norm == 0:
-                    store(reach, node, _root_above(a * a + b * b + c * c))
+                    store_integer(reach, node, _root_above(a * a + b * b + c * c))
                 elif norm == 1:
-                    store(reach, node, a + b + c)
+                    store_integer(reach, node, a + b + c)
                 else:
                     most = a if negative(b - a) else b
-                    store(reach, node, most if negative(c - most) else c)
+                    store_integer(reach, node, most if negative(c - most) else c)
                 node += 1
 
 
@@ -350,7 +352,7 @@ def _check_bound(header: kernel.CoordinatesHeader, sections: Sections) -> Fracti
     if len(coarse) > _MOST_SECRETS:
         raise TooLong
     try:
-        found = covering(coarse, (1,) * len(fine), bytes(sections["splits"]))
+        found = box_covering(coarse, (1,) * len(fine), bytes(sections["splits"]))
     except ValueError as error:
         raise kernel.Unreadable("the splits of cubes describe no covering") from error
     finite, given = kernel.finite_problem(header, sections, fine, len(found.corners))

@@ -20,7 +20,17 @@ from numpy.typing import NDArray
 from sfumato.certify import kernel, twin
 from sfumato.certify.exponentials import factors_above
 from sfumato.certify.sections import stored, values_of
-from sfumato.certify.wide import LARGEST, WORDS, integers_of, load, lower, shifted, store, wide, words_of
+from sfumato.certify.wide import (
+    LARGEST,
+    WORDS,
+    integers_of,
+    load_integer,
+    lower,
+    shifted,
+    store_integer,
+    wide,
+    words_of,
+)
 from sfumato.numbers import Array, common_denominator, floats
 from sfumato.spaces.distances import Form
 from sfumato.threads import for_reading, on_threads
@@ -103,8 +113,8 @@ def _sum_of_secrets(weights, bits, remap, lowest, start, sums):  # type: ignore[
             for x in range(top, bottom):
                 mantissa, power, negative = _parts(bits[remap[y], start + x], lowest)
                 term = shifted(wide(weights[x, y]) * wide(mantissa), power)
-                before = load(sums, start + x)
-                store(sums, start + x, before - term if negative else before + term)
+                before = load_integer(sums, start + x)
+                store_integer(sums, start + x, before - term if negative else before + term)
 
 
 def sums_of_secrets(weights: Array, table: NDArray[np.float64], remap: NDArray[np.int64]) -> tuple[list[int], Fraction]:
@@ -331,20 +341,22 @@ def _reduced_rows(  # type: ignore[no-untyped-def]
             base = (x - top) * actions
             for k in range(gained[x], gained[x + 1]):
                 at = base + gained_action[k]
-                store(sums, at, load(sums, at) + shifted(wide(gained_value[k]), np.uint64(_GRAIN)))
+                store_integer(sums, at, load_integer(sums, at) + shifted(wide(gained_value[k]), np.uint64(_GRAIN)))
             for k in range(spent[x], spent[x + 1]):
                 at = base + spent_action[k]
-                store(sums, at, load(sums, at) - wide(spent_value[k]) * load(factors, spent_factor[k]))
+                store_integer(
+                    sums, at, load_integer(sums, at) - wide(spent_value[k]) * load_integer(factors, spent_factor[k])
+                )
         # rows of a table are actions: neighbouring secrets stand side by side
         for x in range(top, bottom):
-            store(result, x, shifted(load(sums, (x - top) * actions), finer))
+            store_integer(result, x, shifted(load_integer(sums, (x - top) * actions), finer))
         for w in range(actions):
             for x in range(top, bottom):
-                reduced = shifted(load(sums, (x - top) * actions + w), finer)
+                reduced = shifted(load_integer(sums, (x - top) * actions + w), finer)
                 for j in range(parts):
                     mantissa, power, negative = _parts(tables[j, w, x], lowest[j])
                     if negative:
-                        reduced = reduced - shifted(load(above, j * n + x) * wide(mantissa), power)
+                        reduced = reduced - shifted(load_integer(above, j * n + x) * wide(mantissa), power)
                     else:
-                        reduced = reduced + shifted(load(below, j * n + x) * wide(mantissa), power)
-                store(result, x, reduced if w == 0 else lower(reduced, load(result, x)))
+                        reduced = reduced + shifted(load_integer(below, j * n + x) * wide(mantissa), power)
+                store_integer(result, x, reduced if w == 0 else lower(reduced, load_integer(result, x)))

@@ -4,8 +4,9 @@ Numba has no such values, so this file adds them: ``wide`` makes one of 256 bits
 384, ``like`` one as long as another; ``+``, ``-`` and ``*`` act on two of one length (modulo 2^256 or 2^384, in two's
 complement), ``shifted`` multiplies by a power of two and ``shifted_down`` divides by one, ``lower`` is the smaller
 one, ``digits`` counts binary digits, ``low_word`` and ``shortened`` cut off what is above, ``extended`` makes 384 bits
-of 256, ``load`` and ``store`` move one of 256 bits between a variable and four neighbouring words of an array. Where a
-product of two words is all that is needed, ``product_exceeds`` and ``product_shifted`` form it in 128 bits.
+of 256, ``load_integer`` and ``store_integer`` move one of 256 bits between a variable and four neighbouring words of an
+array. Where a product of two words is all that is needed, ``product_exceeds`` and ``product_shifted`` form it in 128
+bits.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ product_shifted = instructions(lambda *_: types.uint64(*[types.uint64] * 3), _pr
 
 
 @intrinsic
-def load(typing_context, words, position):  # type: ignore[no-untyped-def]
+def load_integer(typing_context, words, position):  # type: ignore[no-untyped-def]
     """Integer number ``position`` of a C-contiguous array of words."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -140,7 +141,7 @@ def load(typing_context, words, position):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def store(typing_context, words, position, value):  # type: ignore[no-untyped-def]
+def store_integer(typing_context, words, position, value):  # type: ignore[no-untyped-def]
     """Write integer number ``position`` of a C-contiguous array of words."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]

@@ -24,11 +24,11 @@ from sfumato.cli.options import (
     saved,
     space_from_text,
 )
-from sfumato.cli.progress import line, until_asked
+from sfumato.cli.progress import progress_line, until_asked
 from sfumato.errors import InvalidInput, NotSupported, counted, in_one_line
 from sfumato.files import place_for, refuse_endless
 from sfumato.losses import Loss
-from sfumato.numbers import as_written, at_least, at_most, float_above, float_below, told_apart
+from sfumato.numbers import as_written, float_above, float_below, text_above, text_below, told_apart
 from sfumato.privacy import PrivacyType
 from sfumato.report.audit import Audit
 from sfumato.report.audit import audit as look_at
@@ -99,7 +99,7 @@ def audit(
     place = None if repair is None else place_for(repair, MECHANISM, overwrite=overwrite)
     if sum(given is not None for given in (space, spec, distances)) > 1:
         raise InvalidInput("--space, --spec and --distances say the same thing: give one")
-    with until_asked("the best mechanism so far") as ending, line(f"reading {file}") as say:
+    with until_asked("the best mechanism so far") as ending, progress_line(f"reading {file}") as say:
         terms = _from_options(space, spec, distances)
         channel, terms, origin = _read(file, terms, header, names, tolerance, exact)
         terms = _completed(terms, channel, epsilon, alpha, prior, loss)
@@ -235,11 +235,11 @@ def _record(file: Path, result: Audit, origin: _Origin) -> dict[str, Any]:
 def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[str]:
     """An audit for people to read."""
     (n, m), tight, unit = result.channel.shape, result.tightest, per(result.space)
-    kind = "exact numbers" if result.box is None else f"numbers known to {at_most(result.box.error)}"
+    kind = "exact numbers" if result.box is None else f"numbers known to {text_above(result.box.error)}"
     lines = [f"matrix   {in_one_line(file)}: {counted(n, 'secret')}, {counted(m, 'output')}, {kind}"]
     lines += [f"         {words}" for words in origin.named]
     if origin.divided:
-        lines.append(f"         rows were divided by their sums, which miss 1 by up to {at_most(origin.divided, 3)}")
+        lines.append(f"         rows were divided by their sums, which miss 1 by up to {text_above(origin.divided, 3)}")
     lines += _verdict_lines(result)
     if result.epsilon == 0:
         lines.append("epsilon  0: all rows are the same")
@@ -256,8 +256,8 @@ def _lines(file: Path, result: Audit, origin: _Origin, terms: _Terms) -> list[st
             f"output {tight.output!r} is {result.times} times as likely for the first"
         )
     leakage = (
-        f"leakage  a gain grows to at most {at_most(result.leaks.multiplicative, 6)} times, or by "
-        f"{at_most(result.leaks.additive, 6)}, for any prior"
+        f"leakage  a gain grows to at most {text_above(result.leaks.multiplicative, 6)} times, or by "
+        f"{text_above(result.leaks.additive, 6)}, for any prior"
     )
     return [*lines, *_loss_lines(result, terms), leakage]
 
@@ -296,16 +296,16 @@ def _optimum_lines(result: Audit, unit: str) -> list[str]:
         if result.promise is None and result.own is None:
             return [] if result.epsilon == 0 else ["best     say --epsilon, and the best that keeps it is looked for"]
         return ["best     not looked for; --optimum does"]
-    best, bound = at_most(result.optimum.loss, 6), at_least(result.optimum.bound, 6)
+    best, bound = text_above(result.optimum.loss, 6), text_below(result.optimum.bound, 6)
     which = "that keeps the promise" if result.promise is not None else "with that epsilon"
     low, high = (100 * share for share in result.excess)
     if str(result.verdict.outcome) != "holds" and high < 0:
         written = "" if result.nearest is None else "as written "
-        beside = f"this matrix loses {at_least(-high, 3)} % less, because {written}it breaks the promise"
+        beside = f"this matrix loses {text_below(-high, 3)} % less, because {written}it breaks the promise"
     elif low <= _SAME:
         beside = "this matrix loses no more"
     else:
-        beside = f"this matrix loses {at_least(low, 3)} % more"
+        beside = f"this matrix loses {text_below(low, 3)} % more"
     return [
         f"best     {best}{unit} is what the best mechanism {which} loses; none is below {bound}{unit}",
         f"         {beside}",

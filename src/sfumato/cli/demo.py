@@ -20,13 +20,13 @@ from sfumato.certify.file import MECHANISM
 from sfumato.channels import Prior
 from sfumato.cli.demo_points import HIDDEN, PointsStory, Story
 from sfumato.cli.options import AsJson, Overwrite, answer, rate_from_text, table_kind, write_csv
-from sfumato.cli.progress import line, standing
+from sfumato.cli.progress import progress_line, standing
 from sfumato.design import Design, design
 from sfumato.errors import InvalidInput
 from sfumato.files import DRAWN
 from sfumato.losses import distance
 from sfumato.measures import prior_loss
-from sfumato.numbers import at_least, at_most, exp_bounds, float_above, float_below
+from sfumato.numbers import exp_bounds, float_above, float_below, text_above, text_below
 from sfumato.privacy import PrivacyType
 from sfumato.release.sampler import sampler
 from sfumato.report.page import report
@@ -56,7 +56,7 @@ def demo(
     if only is not None and only not in ("cities", "points"):
         raise InvalidInput(f"--only: {only!r} is no half{nearest(only, ('cities', 'points'))}")
     started = perf_counter()
-    with line() as say:
+    with progress_line() as say:
         told = say or (lambda _: None)
         first, second = _Story(out, told, overwrite), PointsStory(out, told, overwrite)
         pages = ["report.html", "points.html"]
@@ -112,8 +112,8 @@ class _Story(Story):
             "told_nothing_km": float(prior_loss(prior, loss)),
         }  # fmt: skip
         yield (
-            f"The best mechanism loses {at_most(best.loss, 4)} km on average; none with this promise loses less than "
-            f"{at_least(best.bound, 4)} km."
+            f"The best mechanism loses {text_above(best.loss, 4)} km on average; none with this promise loses less "
+            f"than {text_below(best.bound, 4)} km."
         )
         yield from self.proved(best.mechanism, "mechanism.sfm")
         counts = yield from self._released(best, known, people, space)

@@ -28,7 +28,7 @@ from sfumato.errors import PrivacyViolation, in_one_line
 from sfumato.files import DRAWN, Kind, place_for, write_whole
 from sfumato.hide import Hidden, hide
 from sfumato.losses import distance as distance_of
-from sfumato.numbers import Floats, at_least, at_most, float_above, float_below
+from sfumato.numbers import Floats, float_above, float_below, text_above, text_below
 from sfumato.privacy import PrivacyType
 from sfumato.report.box_maps import raster_figure
 from sfumato.report.html import above, below, escaped, figures, in_percent, paragraph, section, table
@@ -129,8 +129,8 @@ class PointsStory(Story):
             "mean_distance_km": apart,
         }  # fmt: skip
         yield (
-            f"It loses {at_most(best.loss, 3)} km on average; none with this promise, whatever it tells, loses less "
-            f"than {at_least(best.bound, 3)} km: a gap of at most {gap_words(best.gap)}."
+            f"It loses {text_above(best.loss, 3)} km on average; none with this promise, whatever it tells, loses less "
+            f"than {text_below(best.bound, 3)} km: a gap of at most {gap_words(best.gap)}."
         )
         yield f"Released {len(places):,} points (points.csv → hidden.csv), {apart:.1f} km from the truth on average."
 

@@ -13,7 +13,7 @@ import typer
 from sfumato.certify import Mechanism, save
 from sfumato.certify.file import MECHANISM
 from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer, of_option, promise_record, saved
-from sfumato.cli.progress import line, until_asked
+from sfumato.cli.progress import progress_line, until_asked
 from sfumato.design import Calibration, Design
 from sfumato.design import calibrate as epsilon_for
 from sfumato.design.calibration import as_target, usual_precision
@@ -21,7 +21,7 @@ from sfumato.design.shares import SharesLost, lost_shares
 from sfumato.design.solvers import SOLVERS
 from sfumato.errors import InvalidInput, NotConverged, NotSupported
 from sfumato.files import place_for
-from sfumato.numbers import at_least, at_most, bounds_text, float_above, float_below, told_apart
+from sfumato.numbers import bounds_text, float_above, float_below, text_above, text_below, told_apart
 from sfumato.specs.families import as_question, best_for
 from sfumato.specs.question import Question
 from sfumato.specs.spec import read_spec
@@ -58,7 +58,7 @@ def design(
     Ctrl-C ends with the best mechanism so far, proved as well.
     """
     target = place_for(output or Path(f"{spec.stem}.sfm"), MECHANISM, overwrite=overwrite)
-    with until_asked() as ending, line(f"reading {spec}") as say, warnings.catch_warnings():
+    with until_asked() as ending, progress_line(f"reading {spec}") as say, warnings.catch_warnings():
         question = read_question(spec, tolerance=tolerance, time_limit=time_limit, solver=solver)
         if question.privacy is None and not question.under:
             raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
@@ -97,7 +97,7 @@ def calibrate(
 ) -> None:
     """Find the smallest ε that reaches a loss, or (--keep) the largest that keeps an adversary's expected loss."""
     place = None if output is None else place_for(output, MECHANISM, overwrite=overwrite)
-    with line(f"reading {spec}"):
+    with progress_line(f"reading {spec}"):
         question = with_curve(read_question(spec, time_limit=time_limit), spec, "calibrate")
         aim = of_option("--target", as_target, target, question.family.stakes(question), question.space)
     result, interrupted = _epsilon_for(question, aim, keep, precision)
@@ -126,7 +126,7 @@ def _epsilon_for(
     """
     keeps = question.family.keeps
     keeping = "the ε that is proved, if there is one" if keeps else "nothing: no ε is proved yet"
-    with until_asked(keeping) as ending, line() as say:
+    with until_asked(keeping) as ending, progress_line() as say:
         ending.watch = Watch(question.time_limit) if keeps else None
         try:
             result = epsilon_for(
@@ -160,7 +160,7 @@ def listed_secrets(question: Question, spec: Path, command: str) -> Question:
     return question
 
 
-def plain(question: Question, spec: Path, command: str) -> Question:
+def with_expected_loss(question: Question, spec: Path, command: str) -> Question:
     """The question, if it asks for an expected loss under a promise about ratios, as these commands do."""
     if question.under:
         raise NotSupported(f"{spec}: delta with `sfumato {command}`", ["epsilon or alpha without delta"])
@@ -171,7 +171,8 @@ def plain(question: Question, spec: Path, command: str) -> Question:
 
 def with_curve(question: Question, spec: Path, command: str) -> Question:
     """The question, if what it has least falls with ε, without limits: an expected loss, or a variance."""
-    return question if not question.under and question.searched_loss is None else plain(question, spec, command)
+    fits = not question.under and question.searched_loss is None
+    return question if fits else with_expected_loss(question, spec, command)
 
 
 _ENDINGS = {
@@ -221,6 +222,6 @@ def _calibrated(result: Calibration, aim: Fraction, keep: bool, question: Questi
             else "         no smaller ε was proved to be too small",
         ]
     best = result.design
-    lost, bound = loss_amount(best.loss, question, at_most), loss_amount(best.bound, question, at_least)
+    lost, bound = loss_amount(best.loss, question, text_above), loss_amount(best.bound, question, text_below)
     design = f"design   {question.family.lost} {lost}, bound {bound}"
     return [*answer, f"{question.family.lost:<8} {stake(question)}", *question.family.calibrated(best, design)]

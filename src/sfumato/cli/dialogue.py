@@ -68,11 +68,13 @@ class Dialogue:
         wide = max(map(len, known))
         for name, words in known.items():
             self.say(f"  {name:<{wide}}  {words}")
-        return str(self.ask("Which", lambda text: check(one_of(text, known)), default))
+        return str(self.ask("Which", lambda text: check(known_name(text, known)), default))
 
     def confirm(self, question: str, *, default: bool) -> bool:
         """Yes or no."""
-        said = self.ask(f"{question} (yes or no)", lambda text: one_of(text.lower(), _YES), "yes" if default else "no")
+        said = self.ask(
+            f"{question} (yes or no)", lambda text: known_name(text.lower(), _YES), "yes" if default else "no"
+        )
         return _YES[said]
 
     def taken_up(self, command: str) -> str:
@@ -85,7 +87,7 @@ class Dialogue:
         return value
 
 
-def one_of(text: str, known: Mapping[str, Any]) -> str:
+def known_name(text: str, known: Mapping[str, Any]) -> str:
     """A name that is among the known ones."""
     if text not in known:
         raise ValueError(f"{text!r} is not among these{nearest(text, known)}")

@@ -14,7 +14,7 @@ import typer
 from sfumato.certify import Mechanism, load
 from sfumato.channels import Prior
 from sfumato.cli.options import AsJson, Level, Overwrite, Simultaneous, answer, of_option
-from sfumato.cli.progress import line
+from sfumato.cli.progress import progress_line
 from sfumato.errors import InvalidInput, in_one_line
 from sfumato.files import DRAWN, place_for
 from sfumato.labels import text_of
@@ -91,9 +91,9 @@ def estimate(
         raise InvalidInput("--ledger and --dataset go together")
     place = None if figure is None else drawable(place_for(figure, DRAWN, overwrite=overwrite))
     wanted = _Wanted(method, level, simultaneous)
-    with line("proving the mechanism again"):
+    with progress_line("proving the mechanism again"):
         proved = _mechanisms([mechanism, *(beside or [])], len(column))
-    with line(f"reading {released}"):
+    with progress_line(f"reading {released}"):
         counts = released_counts(
             released, column, [one.outputs for one in proved], by=by, weights=weights, on_unknown=on_unknown,
             format=format, delimiter=delimiter, decimal=decimal,

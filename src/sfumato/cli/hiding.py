@@ -12,15 +12,15 @@ import typer
 from sfumato.cli.fields import what_was_said, with_options
 from sfumato.cli.ledgers import opened
 from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, promise_record
-from sfumato.cli.progress import Interruption, line, until_asked
+from sfumato.cli.progress import Interruption, progress_line, until_asked
 from sfumato.errors import in_one_line
-from sfumato.hide.choice import named
+from sfumato.hide.choice import words_of_secrets
 from sfumato.hide.fields import TIME_LIMIT, DistanceFields, WishFields
 from sfumato.hide.hidden import Hidden
 from sfumato.hide.hiding import hide as hidden_points
 from sfumato.hide.outlook import Outlook
 from sfumato.lp.cone.program import ColumnProgress
-from sfumato.numbers import at_least, at_most, float_above, float_below
+from sfumato.numbers import float_above, float_below, text_above, text_below
 from sfumato.spaces.lengths import METRES
 from sfumato.specs.spec import Spec, read_spec
 from sfumato.watch import Watch
@@ -57,7 +57,7 @@ def hide(
     time_limit = wishes.pop("time_limit", None)
     if "ledger" in wishes:
         wishes["ledger"] = opened(wishes["ledger"], wishes.get("dataset"))
-    with until_asked("the best mechanism so far") as ending, line(f"reading {source}") as say:
+    with until_asked("the best mechanism so far") as ending, progress_line(f"reading {source}") as say:
         asked = None if spec is None else _read(spec, anew=time_limit is not None)
         ending.watch = Watch(_limit(time_limit, asked))
         done = hidden_points(
@@ -131,7 +131,7 @@ def _far(farthest: float, unit: str) -> str:
     metres = farthest * float(METRES[unit]) if unit in METRES else None
     if metres is not None and metres < _A_MILLIMETRE:
         return "less than a millimetre"
-    return f"up to {at_most(farthest, 6)} {unit}"
+    return f"up to {text_above(farthest, 6)} {unit}"
 
 
 def _record(done: Hidden) -> dict[str, Any]:
@@ -139,7 +139,8 @@ def _record(done: Hidden) -> dict[str, Any]:
     best, points = done.design, done.mechanism.about == "coordinates"
     return {
         "files": [str(file) for file in done.files], "promise": promise_record(done.mechanism.privacy),
-        "unit": done.mechanism.privacy.space.unit, "about": "coordinates" if points else named(done.spec).many,
+        "unit": done.mechanism.privacy.space.unit,
+        "about": "coordinates" if points else words_of_secrets(done.spec).many,
         "mechanism": "noise" if done.mechanism.same_everywhere else "table", "why": done.why,
         "loss": float_above(best.loss), "bound": float_below(best.bound), "gap": best.gap,
         "person": None if done.spec.release is None else done.spec.release.person,
@@ -150,14 +151,14 @@ def _record(done: Hidden) -> dict[str, Any]:
 
 def _between(done: Hidden) -> str:
     """What a distance is from and to, where that is not the true point."""
-    return "" if done.mechanism.about == "coordinates" else f" {named(done.spec).between}"
+    return "" if done.mechanism.about == "coordinates" else f" {words_of_secrets(done.spec).between}"
 
 
 def _summary(done: Hidden) -> list[str]:
     """For people to read."""
     best, known = done.design, done.diagnostics
     unit = done.mechanism.privacy.space.unit
-    least = f"no mechanism with this promise has less than {at_least(best.bound, 4)} {unit}"
+    least = f"no mechanism with this promise has less than {text_below(best.bound, 4)} {unit}"
     if best.bound <= 0:
         least = "how near that is to the best was not found out in time"
     elif best.loss == best.bound:
@@ -166,7 +167,7 @@ def _summary(done: Hidden) -> list[str]:
     proved, repeated = in_one_line(done.files[1]), in_one_line(done.files[3])
     return [
         *done.promises,
-        f"Expected distance{_between(done)}: {at_most(best.loss, 4)} {unit}; {least}.",
+        f"Expected distance{_between(done)}: {text_above(best.loss, 4)} {unit}; {least}.",
         f"Wrote {known.rows - known.dropped:,} rows to {written}, and beside it {', '.join(beside)}.",
         *([DECIMAL_COMMAS] if done.decimal == "," else []),
         *done.beside,

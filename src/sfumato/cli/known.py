@@ -12,7 +12,7 @@ import typer
 
 from sfumato.certify import load, save
 from sfumato.certify.file import MECHANISM
-from sfumato.cli.designs import plain, read_question
+from sfumato.cli.designs import read_question, with_expected_loss
 from sfumato.cli.options import (
     Alpha,
     AsJson,
@@ -20,14 +20,14 @@ from sfumato.cli.options import (
     FigureFile,
     Overwrite,
     answer,
-    answers,
+    answer_each,
     loss_from_text,
     prior_from_text,
     privacy_from_texts,
     promise_record,
     saved,
 )
-from sfumato.cli.progress import line, until_asked
+from sfumato.cli.progress import progress_line, until_asked
 from sfumato.design import Comparison, known_mechanism, objectives
 from sfumato.design.comparison import compare_known as known_mechanisms
 from sfumato.design.comparison_rows import OPTIMAL
@@ -40,7 +40,7 @@ from sfumato.losses import default
 from sfumato.measures import capacity
 from sfumato.measures.shares import NAMES
 from sfumato.mechanisms import MECHANISMS
-from sfumato.numbers import at_most
+from sfumato.numbers import text_above
 from sfumato.orders import refines
 from sfumato.report.comparison import comparison_figure
 from sfumato.report.figure import drawable, write_figure
@@ -59,7 +59,7 @@ def compare(
 ) -> None:
     """Which of two mechanisms tells more: refinement in both directions, and their capacities."""
     verdicts = {}
-    with line("reading") as say:
+    with progress_line("reading") as say:
         a, b = (load(path).as_table().channel for path in (first, second))
         for name, safer, other in (("second refines first", b, a), ("first refines second", a, b)):
             if say is not None:
@@ -69,7 +69,7 @@ def compare(
     lines = [f"{name}: {verdict}" for name, verdict in verdicts.items()]
     for name, channel in (("first", a), ("second", b)):
         most = capacity(channel)
-        sizes = f"{at_most(most.multiplicative, 6)} multiplicative, {at_most(most.additive, 6)} additive"
+        sizes = f"{text_above(most.multiplicative, 6)} multiplicative, {text_above(most.additive, 6)} additive"
         lines.append(f"{name} capacity: {sizes}")
         record[f"{name} capacity"] = {"multiplicative": str(most.multiplicative), "additive": str(most.additive)}
     answer(record, lines, as_json)
@@ -155,7 +155,7 @@ def _tell(
     below = [*meant, *why] if door.reasons else [f"not for this promise: {', '.join(names)}"] if names else []
     named = {"workload": comparison.stake.name} if comparison.by == "respondents" else {}
     drawn = [] if figure is None else [f"Drawn: {in_one_line(figure)}"]
-    answers((asked | named | record for record in comparison.records()), [str(comparison), *below, *drawn], as_json)
+    answer_each((asked | named | record for record in comparison.records()), [str(comparison), *below, *drawn], as_json)
     for words in (*why, *best) if as_json else ():
         typer.echo(f"sfumato: {words}", err=True)
 
@@ -180,7 +180,7 @@ def _of_spec(spec: Path, beside: dict[str, Any] | None = None) -> Question:
             raise InvalidInput(f"{option} {value}: {spec} says it; change it there, or name a space such as line:6")
     question = read_question(spec)
     if question.under or question.family.stakes(question) is not None:
-        question = plain(question, spec, "compare-known")
+        question = with_expected_loss(question, spec, "compare-known")
     if question.privacy is None:
         raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
     return question
@@ -188,13 +188,13 @@ def _of_spec(spec: Path, beside: dict[str, Any] | None = None) -> Question:
 
 def _at_once(terms: Callable[..., Comparison], _: float | None) -> Comparison:
     """A comparison of tables, each of which takes a moment."""
-    with line() as say:
+    with progress_line() as say:
         return terms(progress=say)
 
 
 def _until_asked(terms: Callable[..., Comparison], limit: float | None) -> Comparison:
     """A comparison on a box, which ends with what there is."""
-    with until_asked() as ending, line() as say:
+    with until_asked() as ending, progress_line() as say:
         ending.watch = Watch(limit)
         return terms(time_limit=ending.watch, progress=ending.progress(say))
 
@@ -272,7 +272,7 @@ def known(
         raise InvalidInput("name a mechanism and a spec, such as: sfumato known planar-laplace spec.toml (or --list)")
     key = as_name(name)
     target = place_for(output or Path(f"{key.replace('_', '-')}.sfm"), MECHANISM, overwrite=overwrite)
-    with line(f"reading {spec}") as say:
+    with progress_line(f"reading {spec}") as say:
         question = _of_spec(spec)
         assert question.privacy is not None
         if say is not None:
@@ -316,7 +316,7 @@ def _list(spec: Path | None, as_json: bool) -> None:
     listed = (
         f"{row['name']:<{width}}  {marks[row['applies']] if question is not None else ''}{row[said]}" for row in rows
     )
-    answers(rows, listed, as_json)
+    answer_each(rows, listed, as_json)
 
 
 def _applies(key: str, question: Question) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.commands import Command, Group
-from sfumato.cli.options import AsJson, answer, answers, promise_from_texts
+from sfumato.cli.options import AsJson, answer, answer_each, promise_from_texts
 from sfumato.errors import InvalidInput, few, in_one_line, shown
-from sfumato.numbers import at_least, at_most, float_above
+from sfumato.numbers import float_above, text_above, text_below
 from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.ledger.values import BudgetLimit, Entry, SpentPart
 
@@ -41,7 +41,7 @@ def show(
     records += [{"kind": "entry", **asdict(entry), "cost": float(entry.cost),
                  "delta_cost": float_above(entry.delta_cost)} for entry in listed]  # fmt: skip
     about_limits = [f"limit    {limit}" for limit in limits] or ["limit    none"]
-    answers(records, [*about_limits, *_column_lines(ledger, columns), *map(_entry_line, listed)], as_json)
+    answer_each(records, [*about_limits, *_column_lines(ledger, columns), *map(_entry_line, listed)], as_json)
 
 
 @ledger.command(cls=Command)
@@ -116,7 +116,7 @@ def _rest(left: Any) -> str:
     if left is None:
         return ""
     low = left.bounds()[0]
-    return f", {at_least(low, 6)} left" if left.sign >= 0 else f", {at_most(-low, 6)} beyond the limit"
+    return f", {text_below(low, 6)} left" if left.sign >= 0 else f", {text_above(-low, 6)} beyond the limit"
 
 
 def _delta(spent: Fraction, left: Fraction | None) -> str:
@@ -128,7 +128,7 @@ def _delta(spent: Fraction, left: Fraction | None) -> str:
 
 def _amount(value: Any) -> str:
     text, number = str(value), f"{float(value):.6g}"
-    if text == at_most(value.bounds(64)[1], 6):  # the exact amount is too long to be shown
+    if text == text_above(value.bounds(64)[1], 6):  # the exact amount is too long to be shown
         return text
     return number if text == number else f"{text} = {number}"
 

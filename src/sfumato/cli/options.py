@@ -132,10 +132,10 @@ def promise_record(privacy: PrivacyType) -> dict[str, str]:
 
 def answer(record: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
     """Print what was found, for a program to read or for people."""
-    answers([record], lines, as_json)
+    answer_each([record], lines, as_json)
 
 
-def answers(records: Iterable[dict[str, Any]], lines: Iterable[str], as_json: bool) -> None:
+def answer_each(records: Iterable[dict[str, Any]], lines: Iterable[str], as_json: bool) -> None:
     """The same for several things that were found: one object a line, or text.
 
     In JSON a letter that the stream cannot encode is escaped as JSON has it, not as a terminal would show it.

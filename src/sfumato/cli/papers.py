@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sfumato.cli.options import AsJson, FigureFile, Overwrite, answer
-from sfumato.cli.progress import line
+from sfumato.cli.progress import progress_line
 from sfumato.errors import InvalidInput, NotSupported, counted, in_one_line
 from sfumato.files import DRAWN, place_for, write_whole
 from sfumato.papers import PAPERS
@@ -65,7 +65,7 @@ def _every_paper(target: Path, key: str | None, overwrite: bool, as_json: bool) 
     if not keys:
         raise InvalidInput(f"no item of the papers begins with {key!r}; `sfumato paper list` shows them")
     place_for(target, DRAWN, overwrite=overwrite)
-    with line() as say:
+    with progress_line() as say:
         tables = recomputed(keys, say)
         write_whole(target, lambda: paper_page(tables).encode(), DRAWN, overwrite=overwrite)
     comparisons = {table.key: compared(table) for table in tables}

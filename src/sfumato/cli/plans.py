@@ -23,13 +23,13 @@ from sfumato.cli.options import (
     prior_from_text,
     rate_from_text,
 )
-from sfumato.cli.progress import line
+from sfumato.cli.progress import progress_line
 from sfumato.design.shares import SharesLost
 from sfumato.errors import InvalidInput, in_one_line
 from sfumato.files import DRAWN, place_for, read_text
 from sfumato.labels import text_of
 from sfumato.mechanisms import MECHANISMS
-from sfumato.numbers import Floats, as_written, at_most, is_floatable
+from sfumato.numbers import Floats, as_written, is_floatable, text_above
 from sfumato.privacy import PrivacyType
 from sfumato.release.estimation.intervals import level_of
 from sfumato.release.estimation.plan import PlanCurve, SurveyPlan, inflation_words, plan_curve, survey_plan
@@ -85,7 +85,7 @@ def plan(
     place = None if figure is None else drawable(place_for(figure, DRAWN, overwrite=overwrite))
     values = None if epsilons is None else [rate_from_text(text, "--epsilons") for text in epsilons.split(",")]
     how: dict[str, Any] = {"level": level, "measure": _MEASURES[measure], "simultaneous": simultaneous}
-    with line(f"reading {mechanism}") as say:
+    with progress_line(f"reading {mechanism}") as say:
         proved, build, prior = _source(mechanism)
         guessed = None if guess is None else of_option("--guess", _guess, guess, proved)
         if worst and guess is not None:
@@ -183,7 +183,7 @@ def _lines(
     errors: Floats = found.errors(asked, **how)
     most = error if error is not None else float(errors.max())
     clear = found.respondents_in_the_clear(most, **how)
-    left = at_most(most if error is None else as_written(error), 4)
+    left = text_above(most if error is None else as_written(error), 4)
     aim = f"{asked:,} respondents for an error of at most {left} on every share"
     lines = [
         f"promise  {promised(proved.privacy)}" if proved.bounds_ratios else "promise  about events",

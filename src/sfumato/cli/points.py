@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.designs import TimeLimit, Tolerance, design_record, read_question, with_curve
-from sfumato.cli.options import AsJson, Overwrite, SpecFile, answers, rate_from_text, table_kind, write_csv
-from sfumato.cli.progress import line, until_asked
+from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer_each, rate_from_text, table_kind, write_csv
+from sfumato.cli.progress import progress_line, until_asked
 from sfumato.design import Curve
 from sfumato.design import curve as least_losses
 from sfumato.errors import in_one_line
 from sfumato.files import DRAWN, place_for
-from sfumato.numbers import at_least, at_most
+from sfumato.numbers import text_above, text_below
 from sfumato.report.curve import curve_figure
 from sfumato.report.figure import drawable, write_figure
 from sfumato.specs.question import Question
@@ -39,7 +39,7 @@ def curve(
     place = None if output is None else drawable(output, "a curve", [".csv"])
     if place is not None:
         place_for(place, table_kind(_HEADS) if place.suffix.lower() == ".csv" else DRAWN, overwrite=overwrite)
-    with line(f"reading {spec}"):
+    with progress_line(f"reading {spec}"):
         question = with_curve(read_question(spec, tolerance=tolerance, time_limit=time_limit), spec, "curve")
     points, note = _points_of(question, values)
     if note:
@@ -49,7 +49,7 @@ def curve(
     each = zip(points.epsilons, points.designs, strict=True)
     records = ({"epsilon": float(value), **design_record(best, question)} for value, best in each)
     wrote = [] if place is None else [f"Wrote {in_one_line(place)}"]
-    answers(
+    answer_each(
         records, [*_listed(points, question.space.unit), f"{question.family.lost}: {stake(question)}", *wrote], as_json
     )
 
@@ -58,7 +58,7 @@ def _points_of(question: Question, epsilons: list[Fraction]) -> tuple[Curve, str
     """The designs at each ε, and a note where the work ended before the last."""
     parts: list[Curve] = []
     watch = Watch(question.time_limit)
-    with until_asked() as ending, line() as say:
+    with until_asked() as ending, progress_line() as say:
         for number, epsilon in enumerate(epsilons, 1):
             if ending.interrupted or (parts and watch.over):
                 break
@@ -82,8 +82,8 @@ def _listed(points: Curve, unit: str) -> list[str]:
     first = f"epsilon{f' per {unit}' if unit else ''}"
     lines = [f"{first}  {'loss':>10}  {'bound':>10}  {'gap':>8}"]
     for epsilon, best in zip(points.epsilons, points.designs, strict=True):
-        shown = f"{float(epsilon):>{len(first)}.6g}  {at_most(best.loss, 6):>10}  {at_least(best.bound, 6):>10}"
-        lines.append(f"{shown}  {at_most(best.gap):>8}")
+        shown = f"{float(epsilon):>{len(first)}.6g}  {text_above(best.loss, 6):>10}  {text_below(best.bound, 6):>10}"
+        lines.append(f"{shown}  {text_above(best.gap):>8}")
     return lines
 
 

@@ -12,7 +12,7 @@ from time import perf_counter
 from types import FrameType
 from typing import Any
 
-from sfumato.numbers import at_least, at_most
+from sfumato.numbers import text_above, text_below
 from sfumato.threads import StopAtOnce, plain_interrupts
 from sfumato.watch import Watch, compiling_time
 
@@ -22,7 +22,7 @@ _WORTH_A_WORD = 1.0  # seconds of compiling: nobody wonders where less has gone
 
 
 @contextmanager
-def line(first: str = "starting") -> Iterator[Callable[[Any], None] | None]:
+def progress_line(first: str = "starting") -> Iterator[Callable[[Any], None] | None]:
     """A function that shows its argument and the elapsed time on stderr, on one line; None where nobody looks.
 
     What is done first is shown until the function is called. The seconds go on while nothing new is said. Ctrl-C
@@ -84,9 +84,9 @@ def standing(state: Any) -> str:
     if not all(hasattr(state, name) for name in ("iteration", "value", "bound", "gap")):
         return str(state)
     words = [] if not state.iteration else [f"iteration {state.iteration}"]
-    ends = (("loss", state.value, at_most), ("bound", state.bound, at_least))
+    ends = (("loss", state.value, text_above), ("bound", state.bound, text_below))
     words += [f"{name} {rounded(value, 6)}" for name, value, rounded in ends if isfinite(value)]
-    words += [f"gap {at_most(state.gap)}"] if isfinite(state.gap) else []
+    words += [f"gap {text_above(state.gap)}"] if isfinite(state.gap) else []
     stage = getattr(state, "stage", "")
     return "  ".join([*words, stage] if stage else words)
 

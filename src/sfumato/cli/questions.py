@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.dialogue import Dialogue, one_of
+from sfumato.cli.dialogue import Dialogue, known_name
 from sfumato.cli.options import AsJson, answer
 from sfumato.cli.questions_losses import ask_loss, positive_length
 from sfumato.cli.questions_points import ask_points, length_words, read_existing, relative, unit_of, whole
@@ -123,7 +123,7 @@ _WANTED = {
 def one_of_option(kind: str) -> str:
     """The kind that was named, if there is one of that name."""
     try:
-        return one_of(kind, KINDS)
+        return known_name(kind, KINDS)
     except ValueError as error:
         raise InvalidInput(f"--kind: {error}") from None
 
@@ -343,7 +343,7 @@ def _ask_promise(talk: Dialogue, tables: dict[str, Any], folder: Path, space: Fi
     most = farthest_of_few(space)
     if tables["space"]["kind"] == "line" and "labels" in tables["space"] and most > 1:
         question = f"Is that for neighbours, or for any two: neighbours then get 1/{most} of it (neighbours or any)"
-        if talk.ask(question, lambda text: one_of(text, _PAIRS), "neighbours") == "any":
+        if talk.ask(question, lambda text: known_name(text, _PAIRS), "neighbours") == "any":
             given = {"epsilon": f"ln({1 / privacy.alpha})/{most}" if privacy.alpha else str(privacy.epsilon / most)}
             privacy = privacy_of(spec_from_values({**tables, "privacy": given}, folder), space)
     apart = in_unit(given["double_at"], space.unit) if "double_at" in given else Fraction(1)

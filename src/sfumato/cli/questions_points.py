@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from sfumato.arguments import quoted
-from sfumato.cli.dialogue import Dialogue, one_of
+from sfumato.cli.dialogue import Dialogue, known_name
 from sfumato.errors import InvalidInput, counted, few, shown
 from sfumato.hide.cells import cell_side
 from sfumato.hide.extents import Extent, extent_of
@@ -138,7 +138,7 @@ def _ask_person(talk: Dialogue, left: list[str]) -> dict[str, Any]:
         return {}
 
     def column(text: str) -> str:
-        return one_of(text, dict.fromkeys([*left, "none"])).replace("none", "")
+        return known_name(text, dict.fromkeys([*left, "none"])).replace("none", "")
 
     person = talk.ask(f"Column that says whose row it is, none if all have one ({', '.join(left)})", column, "none")
     if not person:

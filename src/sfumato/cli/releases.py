@@ -13,9 +13,9 @@ from sfumato.certify.noise import BoxNoise
 from sfumato.cli.fields import what_was_said, with_options
 from sfumato.cli.ledgers import opened
 from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, promise_record
-from sfumato.cli.progress import line
+from sfumato.cli.progress import progress_line
 from sfumato.errors import InvalidInput, in_one_line
-from sfumato.numbers import at_most
+from sfumato.numbers import text_above
 from sfumato.privacy.events import EventPromise
 from sfumato.release.fields import ColumnFields, TermFields
 from sfumato.release.keys import release_key as create_key
@@ -69,7 +69,7 @@ def release(
     if ledger is not None:
         terms["ledger"] = opened(ledger, terms.get("dataset"))
     proved = load(mechanism)
-    with plain_interrupts(), line() as say:
+    with plain_interrupts(), progress_line() as say:
         done = release_file(
             proved, source, target, wanted, format=format, overwrite=overwrite, delimiter=delimiter, decimal=decimal,
             layer=layer, progress=say, **terms,
@@ -135,7 +135,7 @@ def _record(done: Released, proved: Mechanism | BoxMechanism | BoxNoise) -> dict
 def _moved(done: Released, proved: Mechanism | BoxMechanism | BoxNoise) -> str:
     unit = f" {proved.privacy.space.unit}" if proved.privacy.space.unit else ""
     share = f"{done.moved:,} of {done.rows:,} rows lay outside the space"
-    return f"{share}, by up to {at_most(done.farthest, 6)}{unit}; this is about the true data, keep it to yourself"
+    return f"{share}, by up to {text_above(done.farthest, 6)}{unit}; this is about the true data, keep it to yourself"
 
 
 def _summary(

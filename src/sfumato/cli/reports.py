@@ -9,7 +9,7 @@ import typer
 
 from sfumato.certify import load
 from sfumato.cli.options import AsJson, MechanismFile, Overwrite, PageFile, Title, answer, of_option, page_beside
-from sfumato.cli.progress import line
+from sfumato.cli.progress import progress_line
 from sfumato.errors import in_one_line
 from sfumato.report.page import report as write
 from sfumato.specs.families import as_question
@@ -37,7 +37,7 @@ def report(
     The page is one file that needs no network. The mechanism is proved again on the way.
     """
     target = page_beside(mechanism, output, overwrite)
-    with line("proving the mechanism again") as say:
+    with progress_line("proving the mechanism again") as say:
         proved = load(mechanism)
         facts: dict[str, Any] = {}
         if spec is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.options import Alpha, AsJson, Epsilon, Space, answer, privacy_from_texts, promise_record
-from sfumato.cli.progress import line
+from sfumato.cli.progress import progress_line
 from sfumato.errors import counted
 from sfumato.numbers import bounds_text
 from sfumato.privacy import capacities, estimate_kernels
@@ -26,7 +26,7 @@ def kernels(
     privacy = privacy_from_texts(space, epsilon, alpha)
     record: dict[str, Any] = {"space": space, **promise_record(privacy)}
     if estimate:
-        with line() as say:
+        with progress_line() as say:
             guess = estimate_kernels(privacy, samples=estimate, seed=seed, progress=say)
         record |= {"kernels": guess.count, "error": guess.error, "low": guess.low, "high": guess.high,
                    "confidence": guess.confidence, "samples": guess.samples, "hits": guess.hits}  # fmt: skip
@@ -38,7 +38,7 @@ def kernels(
             record |= {"kernels": None, "error": None, "fewer_than": guess.fewer_than}
             lines = [f"{privacy!r}: kernels {guess}"]
     else:
-        with line() as say:
+        with progress_line() as say:
             family = kernels_of(privacy, progress=say)
         record |= {"vertices": len(family.vertices), "kernels": len(family), "by_outputs": family.sizes()}
         vertices = counted(len(family.vertices), "vertex", "vertices")

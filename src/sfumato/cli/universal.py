@@ -14,7 +14,7 @@ from sfumato.certify.file import MECHANISM
 from sfumato.channels import Prior
 from sfumato.cli.designs import listed_secrets, read_question
 from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer
-from sfumato.cli.progress import line
+from sfumato.cli.progress import progress_line
 from sfumato.errors import InvalidInput, NotSupported, in_one_line
 from sfumato.files import place_for
 from sfumato.numbers import bounds_text
@@ -40,7 +40,7 @@ def universal(
     """
     priors = one_of(over, ("all", "regular"), "priors")
     place = None if output is None else place_for(output, MECHANISM, overwrite=overwrite)
-    with line(f"reading {spec}"):
+    with progress_line(f"reading {spec}"):
         question = listed_secrets(read_question(spec), spec, "universal")
     if question.under:
         raise NotSupported("universal optimality under delta > 0", ["epsilon or alpha without delta"])
@@ -51,7 +51,7 @@ def universal(
             is_universally_optimal(load(mechanism), question.loss, question.privacy, priors=priors), question, as_json
         )
         return
-    with line() as say:
+    with progress_line() as say:
 
         def tell(done: int, lower: float, upper: float) -> None:
             if say is not None:

@@ -69,8 +69,8 @@ def _verified(file: Path, checker: str) -> dict[str, Any]:
     }  # fmt: skip
     record |= {name: float(value) for name, value in claims.items()} | {"checker": proof.checker, **counts}
     if proof.span is not None:
-        record["distances"] = [kernel.shown(end) for end in proof.span]
-    lines = [*kernel.report(header, proved, digest), *_farthest(header, sections), f"  by the {proof.checker}"]
+        record["distances"] = [kernel.number_text(end) for end in proof.span]
+    lines = [*kernel.report_of_proof(header, proved, digest), *_farthest(header, sections), f"  by the {proof.checker}"]
     return record | {"text": "\n".join(lines)}
 
 

@@ -26,7 +26,7 @@ from sfumato.design.result import Design
 from sfumato.design.solvers import Solver
 from sfumato.design.time_budget import overtime
 from sfumato.errors import Infeasible, InvalidChannel, NotConverged, PrivacyViolation
-from sfumato.numbers import Array, Floats, at_least, common_denominator, floats, fractions, is_exact, object_array
+from sfumato.numbers import Array, Floats, common_denominator, floats, fractions, is_exact, object_array, text_below
 from sfumato.privacy.events import EventPromise
 from sfumato.watch import TimeIsUp, Watch
 
@@ -82,7 +82,7 @@ def _safe_matrix(problem: Problem, solver: Solver, watch: Watch) -> Floats:
     excess = proved_excess(easier, answer)
     if excess > 0:
         raise Infeasible(
-            f"no mechanism with this promise keeps the limits: one is exceeded by {at_least(excess, 6)} at least"
+            f"no mechanism with this promise keeps the limits: one is exceeded by {text_below(excess, 6)} at least"
         )
     return floats(answer.matrix)
 

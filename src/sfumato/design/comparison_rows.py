@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.channels.prior import Prior
 from sfumato.errors import InvalidInput, shown
 from sfumato.labels import pandas_records
-from sfumato.numbers import at_least
+from sfumato.numbers import text_below
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Verdict
 
@@ -175,7 +175,7 @@ class Comparison(Measured):
     def _about_the_best(self, by: ComparedBy) -> list[str]:
         for row in self.rows:
             if row.bound is not None:
-                return [f"{OPTIMAL} is a design for {by.best(row, at_least(row.bound, 6))}"]
+                return [f"{OPTIMAL} is a design for {by.best(row, text_below(row.bound, 6))}"]
         return [f"no row {OPTIMAL}: {self.left_out[OPTIMAL]}"] if OPTIMAL in self.left_out else []
 
 

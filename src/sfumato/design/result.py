@@ -10,7 +10,7 @@ from sfumato.certify.certificate import Certificate, certificate_of
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.noise import BoxNoise
-from sfumato.numbers import at_least, at_most, float_above
+from sfumato.numbers import float_above, text_above, text_below
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Design:
 
     def __repr__(self) -> str:
         return (
-            f"Design(loss {at_most(self.loss, 6)}, bound {at_least(self.bound, 6)}, gap {at_most(self.gap)}, "
+            f"Design(loss {text_above(self.loss, 6)}, bound {text_below(self.bound, 6)}, gap {text_above(self.gap)}, "
             f"{self.method}, {self.mechanism!r})"
         )
 

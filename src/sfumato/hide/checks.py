@@ -124,7 +124,7 @@ def check_place(target: Path) -> None:
         raise InvalidInput(f"{target} cannot be written: {error.strerror or error}") from error
 
 
-def check_columns(source: Source, column: Position, person: str | None) -> None:
+def check_position(source: Source, column: Position, person: str | None) -> None:
     """Refuse names that no column has, or several have, and those that say the opposite of what is meant."""
     twice = next((name for name in source.columns if source.columns.count(name) > 1), None)
     if twice is not None:

@@ -14,7 +14,7 @@ from sfumato.design.result import BoxDesign, Design
 from sfumato.errors import NotConverged, NotSupported, SolverError, keyword
 from sfumato.hide.remedies import more_time, patches_on, room_words, time_words
 from sfumato.measures.uncertainty import prior_loss
-from sfumato.numbers import at_least, at_most, bounds_text
+from sfumato.numbers import bounds_text, text_above, text_below
 from sfumato.privacy.rates import box_rate
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs.families import best_for
@@ -61,7 +61,7 @@ NAMED = {
 """Words for the lists of secrets that people of maps have."""
 
 
-def named(spec: Spec) -> Named:
+def words_of_secrets(spec: Spec) -> Named:
     """The words for the secrets of a spec that are a list."""
     space: Any = spec.space
     while space.kind == "elastic" and hasattr(space, "of"):
@@ -138,13 +138,13 @@ def _standing(best: Design, unit: str, silent: float, usual: float | None, name:
     def shown(number: str) -> str:
         return f"{number} {unit}".rstrip()
 
-    lost = f"points move {shown(at_most(best.loss, 3))} on average"
+    lost = f"points move {shown(text_above(best.loss, 3))} on average"
     if name != "distance":
-        lost = f"{name} {at_most(best.loss, 3)} on average"
+        lost = f"{name} {text_above(best.loss, 3)} on average"
         unit = ""
     words = [
         lost,
-        f"at best {shown(at_least(best.bound, 3))}" if best.bound > 0 else "how little is possible is not known",
+        f"at best {shown(text_below(best.bound, 3))}" if best.bound > 0 else "how little is possible is not known",
     ]
     if usual is not None:
         words.append(f"Laplace noise {shown(f'{usual:.3g}')}")

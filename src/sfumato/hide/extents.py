@@ -256,7 +256,7 @@ def file_places(file: Path, corners: bool = False) -> tuple[Any, Any, Any]:
             )
         latitude, longitude = (np.array([float(value) for value in numbers_of(table, name)]) for name in names)
         return latitude, longitude, table
-    frame = geo_frame(file)
+    frame = shapes_frame(file)
     bounds = frame.bounds.to_numpy(dtype=float)
     bounds = bounds[np.isfinite(bounds).all(axis=1)]
     return bounds[:, [1, 3]].ravel(), bounds[:, [0, 2]].ravel(), frame
@@ -273,7 +273,7 @@ def _of_cells(cells: list[str], file: Path, corners: bool) -> tuple[Any, Any]:
     return places[:, 0], places[:, 1]
 
 
-def geo_frame(file: Path) -> Any:
+def shapes_frame(file: Path) -> Any:
     """A file of shapes in degrees, by geopandas (extra ``geo``)."""
     geopandas = geopandas_library()
     try:

@@ -12,7 +12,7 @@ from sfumato.certify.file import save
 from sfumato.design.result import Design
 from sfumato.errors import keyword
 from sfumato.files import DRAWN, write_whole
-from sfumato.hide.choice import named
+from sfumato.hide.choice import words_of_secrets
 from sfumato.hide.paid import Paid
 from sfumato.report.page import facts_about, page_of
 from sfumato.specs.spec import Spec, seen_from, to_toml
@@ -116,7 +116,7 @@ def promise_words(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str) 
         whose += "is released." if count == 1 else f"are released; all of them together cost {count} times as much."
     apart = None if spec.privacy is None else spec.privacy.double_at
     mechanism: Any = design.mechanism
-    what = "places" if mechanism.about == "coordinates" else named(spec).apart
+    what = "places" if mechanism.about == "coordinates" else words_of_secrets(spec).apart
     round_words = "" if apart is None else f"odds between two {what} {apart} apart at most double; "
     return (
         f"Released: {round_words}{promised(design.mechanism.privacy)}.",

@@ -16,8 +16,8 @@ from sfumato.errors import InvalidInput, keyword
 from sfumato.fields import changed, with_fields
 from sfumato.files import DRAWN, place_for
 from sfumato.hide.cells import cell_side
-from sfumato.hide.checks import Checked, check_columns, check_formats, check_place, check_room
-from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, named
+from sfumato.hide.checks import Checked, check_formats, check_place, check_position, check_room
+from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, words_of_secrets
 from sfumato.hide.extents import Extent, box_table, extent_of, refuse_data
 from sfumato.hide.fields import TIME_LIMIT, TOLERANCE, WishFields
 from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
@@ -27,7 +27,7 @@ from sfumato.hide.paid import Looked, Paid, noisy_box, noisy_counts, paid_for, p
 from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
 from sfumato.hide.repeating import answered, naming
-from sfumato.hide.sources import Source, column_of, source_of, with_decimal
+from sfumato.hide.sources import Source, position_of, source_of, with_decimal
 from sfumato.hide.wish import Wish, is_data, wish_of
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.crs import system_of
@@ -165,7 +165,7 @@ def _found(asked: Asked, question: Any, wishes: Any, progress: Callable[[Any], o
     if before is not None:
         found = before
     elif question.family.listed:
-        found = chosen_cells(question, watch, progress, named(asked.spec))
+        found = chosen_cells(question, watch, progress, words_of_secrets(asked.spec))
     elif asked.target is None:
         found = chosen(question, watch, progress)
     else:
@@ -184,8 +184,8 @@ def question_of(
 
     Nothing is charged before all that the release would refuse has been looked for.
     """
-    column = column_of(source, wish)
-    check_columns(source, column, wish.person)
+    column = position_of(source, wish)
+    check_position(source, column, wish.person)
     source = with_decimal(source, column)
     looked = Looked(source, column, wish.person, wish.most_rows)
     earth = looked.on_the_earth
@@ -349,7 +349,7 @@ def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> Asked:
         column = Place(terms.latitude, terms.longitude or "")
     elif terms.columns is not None:
         column = Position(*terms.columns)
-    check_columns(source, column, terms.person)
+    check_position(source, column, terms.person)
     return Asked(spec, column if terms.crs is None else in_system(column, terms.crs))
 
 
@@ -362,11 +362,11 @@ def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlo
         column, given, space = asked.column, asked.spec.release, as_question(asked.spec).space
     else:
         wish = given = wish_of(hide, wishes)
-        column = column_of(source, wish)
+        column = position_of(source, wish)
         if is_data(wish.prior):
             wish = changed(wish, prior=None, prior_epsilon=None)
         if is_data(wish.box):
-            check_columns(source, column, wish.person)
+            check_position(source, column, wish.person)
         else:
             space = as_question(question_of(wish, source).spec).space
     source = with_decimal(source, column)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify.protocol import Domain
 from sfumato.hide.sources import Source
-from sfumato.numbers import at_most
+from sfumato.numbers import text_above
 from sfumato.release.families import release_family
 from sfumato.release.places import Geometry, Position
 from sfumato.release.rows import TypedValues, Values
@@ -45,7 +45,7 @@ class Outlook:
         """The counts in a sentence."""
         far = ""
         if self.farthest_row is not None:
-            away = f"{at_most(self.farthest, 4)} {self.unit}".rstrip() + " away"
+            away = f"{text_above(self.farthest, 4)} {self.unit}".rstrip() + " away"
             where = away if isfinite(self.farthest) else "beyond all places of the map"
             far = f", the farthest being row {self.farthest_row}, {where}"
         return (

@@ -25,7 +25,7 @@ from sfumato.hide.cells import MOST_CELLS, cell_side
 from sfumato.hide.fields import TIME_LIMIT
 from sfumato.lp.cone.arrays_backend import gpu_is_there
 from sfumato.lp.cone.general import worth_a_gpu
-from sfumato.numbers import Floats, at_least, at_most
+from sfumato.numbers import Floats, text_above, text_below
 from sfumato.privacy.rates import box_rate
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box
@@ -86,7 +86,7 @@ def larger_cells(question: Question) -> Fraction | None:
     people = question.prior.float_weights.reshape(box.shape)
     for many in range(2, min(box.shape) + 1):
         side = many * box.step[0]
-        if any(cells % many for cells in box.shape) or Fraction(at_most(side, _DIGITS)) != side:
+        if any(cells % many for cells in box.shape) or Fraction(text_above(side, _DIGITS)) != side:
             continue
         first, second = (cells // many for cells in box.shape)
         joined = people.reshape(first, many, second, many).sum(axis=(1, 3))
@@ -102,7 +102,7 @@ def largest_box(question: Question, fits: Callable[[PrivacyType], bool]) -> Side
     """
     box, part = question.space, _SMALLER
     while part > _SMALLEST:
-        sides = tuple(Fraction(at_least(side * part, 2)) for side in box.sides)
+        sides = tuple(Fraction(text_below(side * part, 2)) for side in box.sides)
         if all(fits(on_box(question.privacy, grown)) for grown in _grown(question, sides)):
             return sides
         part *= _SMALLER
@@ -140,7 +140,7 @@ def time_words(question: Question, best: Design, watch: Watch) -> str:
     aim = f"no table came within {100 * question.tolerance:.2g} % of the best possible"
     words = [f"{aim}{_seconds_words(best, watch)}"]
     words.append(
-        f"the best one came within {at_most(100 * best.gap, 3)} %"
+        f"the best one came within {text_above(100 * best.gap, 3)} %"
         if best.bound > 0
         else "how near the best one came was not found out"
     )
@@ -200,7 +200,7 @@ def _lengths(sides: Sides, unit: str) -> str:
     """Sides with their unit; a thousand metres are a kilometre."""
     if unit == "m" and min(sides) >= 1000:
         return _lengths(tuple(side / 1000 for side in sides), "km")
-    return f"{' × '.join(_plain(at_most(side, _DIGITS)) for side in sides)} {unit}".rstrip()
+    return f"{' × '.join(_plain(text_above(side, _DIGITS)) for side in sides)} {unit}".rstrip()
 
 
 def _plain(number: str) -> str:

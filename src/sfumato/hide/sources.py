@@ -286,7 +286,7 @@ def _of_table(given: Any) -> Source:
     return Source(table=given)
 
 
-def column_of(source: Source, wish: Wish) -> Position:
+def position_of(source: Source, wish: Wish) -> Position:
     """The columns that hold points: as they are named, or by their usual names. Heights, which tell places, go."""
     column: Position | None = None
     if wish.geometry is not None:

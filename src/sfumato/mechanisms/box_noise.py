@@ -44,7 +44,7 @@ from sfumato.lp.cone.blocks import Block, BlockProgram
 from sfumato.lp.cone.general import solve_blocks
 from sfumato.mechanisms.layers import layers_of
 from sfumato.mechanisms.smoothing import dual_norm
-from sfumato.numbers import Array, Floats, at_least, object_array, told_apart
+from sfumato.numbers import Array, Floats, object_array, text_below, told_apart
 from sfumato.privacy.rates import bound_rate, box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.spaces.box import Box
@@ -141,7 +141,7 @@ def _parts(privacy: PrivacyType, box: Box, most: int | None = None) -> list[int]
         across = privacy.rate * float(max(box.sides))
         raise NotSupported(
             f"noise on a box of {across:.3g} times 1/epsilon",
-            [f"at most {at_least(_COARSEST * _MOST_CELLS, 3)} times: a smaller box, or a smaller epsilon"],
+            [f"at most {text_below(_COARSEST * _MOST_CELLS, 3)} times: a smaller box, or a smaller epsilon"],
         )
     while most is not None:
         form = _Form(box.metric, epsilon / parts, _halvings(box))

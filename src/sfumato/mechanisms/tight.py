@@ -50,7 +50,7 @@ from sfumato.mechanisms.lattice import (
 )
 from sfumato.mechanisms.lattice_draws import LatticePlan, lattice_identity, lattice_plan
 from sfumato.mechanisms.proved import LARGEST_TABLE, proved
-from sfumato.numbers import Number, at_least, at_most, common_denominator, exact, float_above, floats
+from sfumato.numbers import Number, common_denominator, exact, float_above, floats, text_above, text_below
 from sfumato.privacy.regular import has_tight_constraints
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType, as_type
@@ -173,15 +173,17 @@ def _judged(solution: LatticeSolution) -> Verdict:
     least, point = float(solution.values[where]), tuple(int(i) for i in where)
     if least > solution.error:
         return holds(
-            f"z ≥ {at_least(least - solution.error, 6)}, proved by a residual of {at_most(solution.norm, 3)}", solution
+            f"z ≥ {text_below(least - solution.error, 6)}, proved by a residual of {text_above(solution.norm, 3)}",
+            solution,
         )
     if least < -solution.error:
         return fails(
-            f"the only solution of Φz = 1 has z = {least:.6g} ± {at_most(solution.error, 1)} < 0 at {point}", solution
+            f"the only solution of Φz = 1 has z = {least:.6g} ± {text_above(solution.error, 1)} < 0 at {point}",
+            solution,
         )
     if solution.error == np.inf:
         return undecided("no lower bound of the eigenvalues of Φ is known for this metric and ε", solution)
-    return undecided(f"z = {least:.3g} at {point} is within the error bound {at_most(solution.error, 3)}", solution)
+    return undecided(f"z = {least:.3g} at {point} is within the error bound {text_above(solution.error, 3)}", solution)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

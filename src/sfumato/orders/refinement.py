@@ -29,12 +29,12 @@ from sfumato.numbers import (
     ROUNDING,
     TABLE_ROUNDING,
     Array,
-    at_most,
     exact,
     floats,
     fractions,
     from_flint,
     product,
+    text_above,
     to_flint,
     told_apart,
 )
@@ -270,7 +270,7 @@ def _vulnerability(channel: Channel, gain: Gain) -> Fraction:
 
 def _factored(b: Channel, a: Channel, matrix: Array, residual: Any = Fraction(0)) -> Verdict:
     processing = Channel(a.outputs, matrix, b.outputs)
-    how = "exactly" if residual == 0 else f"up to {at_most(residual)} in every entry"
+    how = "exactly" if residual == 0 else f"up to {text_above(residual)} in every entry"
     return holds(f"b is a followed by post-processing, {how}", Factor(processing, residual))
 
 

@@ -29,7 +29,7 @@ from sfumato.channels.ratios import log_ratios, logarithms, row_gaps
 from sfumato.errors import shown
 from sfumato.losses.loss import Gain
 from sfumato.lp import solve
-from sfumato.numbers import ROUNDING, TABLE_ROUNDING, Array, at_most, exact, floats, fractions, product, told_apart
+from sfumato.numbers import ROUNDING, TABLE_ROUNDING, Array, exact, floats, fractions, product, text_above, told_apart
 from sfumato.orders.refinement import SeparatingConsumer, closest_program, tame, to_compare
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -116,7 +116,7 @@ def max_refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
         doubt = doubt or verdict
     if doubt is not None:
         return doubt
-    how = "" if residual == 0 else f", up to {at_most(residual)} of its largest probability"
+    how = "" if residual == 0 else f", up to {text_above(residual)} of its largest probability"
     return holds(f"every posterior of b is a mixture of posteriors of a{how}", Mixtures(np.array(columns).T, residual))
 
 
@@ -225,7 +225,7 @@ def privacy_refines(b: Channel, a: Channel, *, proof: bool = False) -> Verdict:
             most_over = max(most_over, breach.factor / breach.allowed - 1)
     if doubt is not None:
         return doubt
-    how = f", up to a part of {at_most(most_over)}" if most_over else ""
+    how = f", up to a part of {text_above(most_over)}" if most_over else ""
     return holds(f"b tells no two secrets apart by a larger factor than a{how}")
 
 

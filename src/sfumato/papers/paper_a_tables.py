@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sfumato.numbers import at_most
+from sfumato.numbers import text_above
 from sfumato.papers.tables import PaperTable, cell
 from sfumato.privacy import PrivacyType, capacities, count_kernels, estimate_kernels, vertices
 from sfumato.spaces import FiniteSpace, complete_bipartite, cycle, discrete, grid, hamming, line, star
@@ -58,7 +58,7 @@ def _kernels(privacy: PrivacyType, samples: int) -> Any:
         return count_kernels(privacy)
     estimate = estimate_kernels(privacy, samples=samples, seed=_SEED)
     if estimate.fewer_than is not None:
-        return f"fewer than {at_most(estimate.fewer_than)}"
+        return f"fewer than {text_above(estimate.fewer_than)}"
     return f"{estimate.count:.3g} ± {estimate.error:.1g}"
 
 

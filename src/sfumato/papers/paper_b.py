@@ -31,7 +31,7 @@ from sfumato.mechanisms.continuous import (
     squared_error,
     truncated_laplace,
 )
-from sfumato.numbers import at_most
+from sfumato.numbers import text_above
 from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption
 from sfumato.report.simplex import simplex
@@ -208,7 +208,7 @@ def theorem_5() -> PaperTable:
         "Uniform density on [0, 1], gathered onto N cells; len = |w − x| and len² are the losses of Corollary 17.",
         "“No less”: e^{−ε/N}·$(π_N, G_N, ℓ) − κ/N, below which no ε-private mechanism on [0, 1] can come.",
         "The last row is the truncated Laplace mechanism, by quadrature; its estimated error is at most "
-        f"{at_most(worst, 1)}.",
+        f"{text_above(worst, 1)}.",
     )
     draw = partial(_draw_5, climbs)
     return PaperTable("B.theorem5", "The geometric's loss climbs to the Laplace's", (*rows, last), notes, draw)

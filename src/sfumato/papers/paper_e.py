@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.stats import norm, uniform
 
-from sfumato.numbers import at_least, at_most
+from sfumato.numbers import text_above, text_below
 from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.spaces import FiniteSpace, discrete, hamming, line
 from sfumato.theory.compatibility import (
@@ -119,10 +119,10 @@ def _notes() -> tuple[str, ...]:
     return (
         f"ε* is for γ = {_GAMMA}, δ = {_DELTA}, closed balls; upper ends of brackets of relative width 0.001, proved. "
         "Where answers stay 1 apart, n of them need ln((n − 1)(1 − δ)/δ): no ε is enough for all.",
-        f"{_SIZES[-1]} points of [0, 1]: a packing gives {at_least(packed, 4)}, ε* = {_enclosed(space)}, the "
+        f"{_SIZES[-1]} points of [0, 1]: a packing gives {text_below(packed, 4)}, ε* = {_enclosed(space)}, the "
         f"exponential mechanism needs {best:.3f} with the best base measure that was found and {uniform:.3f} with the "
-        f"uniform one; the proof of the theorem promises {at_most(bound.epsilon, 4)}, and its mechanism really needs "
-        f"{at_most(bound.really.epsilon, 4)}.",
+        f"uniform one; the proof of the theorem promises {text_above(bound.epsilon, 4)}, and its mechanism really "
+        f"needs {text_above(bound.really.epsilon, 4)}.",
         "The theorem is about bounded sets of databases. The real line at distance |x − y| is not one, and Laplace "
         "noise makes it compatible; at distance min(1, |x − y|) it is not.",
         "Small slips in the paper: a base measure lives on answers, not on databases (Definition 2.6); (6) holds with "

@@ -23,7 +23,7 @@ from scipy.special import betaincinv
 
 from sfumato.arguments import integer, optional_function, positive
 from sfumato.errors import InvalidInput, NotSupported, UndecidedError, short, shown
-from sfumato.numbers import at_most
+from sfumato.numbers import text_above
 from sfumato.privacy.modular import Residues, eliminate, residues_of, substitute_back
 from sfumato.privacy.rays import FLOAT_ERROR, Rays, rays_of
 from sfumato.privacy.similarity import verified_solve
@@ -66,7 +66,7 @@ class KernelEstimate:
     def __str__(self) -> str:
         if self.fewer_than is not None:
             return (
-                f"fewer than {at_most(self.fewer_than)} with confidence {self.confidence:g} "
+                f"fewer than {text_above(self.fewer_than)} with confidence {self.confidence:g} "
                 f"(no hit in {self.samples:,} of {self.subsets:.3g} sets)"
             )
         return (

@@ -30,7 +30,6 @@ from sfumato.numbers import (  # fmt: skip
     Array,
     Number,
     as_ball,
-    at_least,
     divide,
     dyadic,
     exact,
@@ -40,6 +39,7 @@ from sfumato.numbers import (  # fmt: skip
     from_flint,
     is_exact,
     object_array,
+    text_below,
     to_flint,
     whole_number,
 )
@@ -317,7 +317,7 @@ def _steep(privacy: PrivacyType, weights: Array, x: int, y: int, high: Fraction)
     if factor >= 10**12:
         shown = f"10^{(factor.numerator.bit_length() - factor.denominator.bit_length()) * 3 // 10}"
     else:
-        shown = str(factor) if factor.denominator == 1 else at_least(factor, 6)
+        shown = str(factor) if factor.denominator == 1 else text_below(factor, 6)
     return fails(
         f"{labels[x]!r} has more than {shown} times the weight of {labels[y]!r}, which no regular prior has "
         "at this distance",

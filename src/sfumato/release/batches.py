@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import optional_function
 from sfumato.certify.protocol import Domain, charge_of
 from sfumato.errors import InvalidInput, keyword
-from sfumato.numbers import at_most
+from sfumato.numbers import text_above
 from sfumato.release.conversion import converted_secrets, points_out
 from sfumato.release.families import release_family
 from sfumato.release.formats.geo_points import box_array, geojson_points, point_array, wkt_points
@@ -245,7 +245,7 @@ class BatchRelease:
         unit = f" {self.secrets.unit}" if self.secrets.unit else ""
         raise InvalidInput(
             f"{self.moved:,} of {rows:,} rows lie outside the space and would be moved into it, by up to "
-            f"{at_most(self.farthest, 6)}{unit}; that is more than the share of {self.terms.share} that is allowed: "
+            f"{text_above(self.farthest, 6)}{unit}; that is more than the share of {self.terms.share} that is allowed: "
             f"are the columns, their order and their units right? {keyword('most_moved', 1)} takes them all"
         )
 

@@ -30,7 +30,13 @@ from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress
 from sfumato.release.fields import TermFields
 from sfumato.release.formats.decimals import check_decimal
 from sfumato.release.formats.geo_files import DRIVERS, into_part, release_ogr
-from sfumato.release.formats.reading import arrow_file, complaints_of_reading, compression_of, named, reading
+from sfumato.release.formats.reading import (
+    arrow_file,
+    complaints_of_reading,
+    compression_of,
+    read_batches,
+    told_with_file,
+)
 from sfumato.release.geometry import refuse_geometry_types
 from sfumato.release.staying import GrownDictionaries, compacted, unordered, unordered_schema
 from sfumato.release.streams_text import TEXTS, release_text, sink_of
@@ -255,16 +261,16 @@ def _release_parquet(source: Path, target: Path | None, work: BatchRelease, batc
         before = file.schema_arrow
     with file:
         work.total = file.metadata.num_rows
-        schema = named(source, released_schema, before, work)
+        schema = told_with_file(source, released_schema, before, work)
         stay = staying_names(before.names, work)
-        named(source, _refuse_stored_order, file, work)
-        named(source, refuse_geometry_types, _logical_types(file), work)
+        told_with_file(source, _refuse_stored_order, file, work)
+        told_with_file(source, refuse_geometry_types, _logical_types(file), work)
         several = file.metadata.num_row_groups > 1 or work.total > _LARGEST_GROUP
         said = unordered_schema(schema) if several else schema
         with sink_of(target) as sink, pq.ParquetWriter(sink, said, compression=_codecs(file, work)) as writer:
             for number in range(file.metadata.num_row_groups):
                 groups = file.iter_batches(batch_size=batch, row_groups=[number])
-                parts = reading(source, "Parquet", groups)
+                parts = read_batches(source, "Parquet", groups)
                 released = (release_batch(part, work, schema, compact=False) for part in parts)
                 for group in _grouped(released):
                     table = compacted(pa.Table.from_batches(group, schema), stay)
@@ -340,7 +346,7 @@ def _release_ogr(
 
 def _release_arrow(source: Path, target: Path | None, work: BatchRelease, batch: int) -> None:
     with arrow_file(source) as file:
-        schema = named(source, released_schema, file.schema, work)
+        schema = told_with_file(source, released_schema, file.schema, work)
         stay, grown = staying_names(file.schema.names, work), GrownDictionaries()
         said = schema if file.alone else unordered_schema(schema)
         with sink_of(target) as sink:

@@ -20,7 +20,14 @@ from sfumato.release.formats.lines import Bytes, Records, Scanned, blanked, edit
 from sfumato.release.formats.lines_csv import CsvRecords
 from sfumato.release.formats.lines_json import JsonRecords
 from sfumato.release.formats.lines_without import without_keys
-from sfumato.release.formats.reading import delimiter_of, file_blocks, file_decimal, named, reading, scanned_parts
+from sfumato.release.formats.reading import (
+    delimiter_of,
+    file_blocks,
+    file_decimal,
+    read_batches,
+    scanned_parts,
+    told_with_file,
+)
 from sfumato.release.geometry import refuse_coordinate_keys, refuse_geometry_text, refuse_told, watched
 from sfumato.release.places import Geometry, Position
 from sfumato.release.rows import BadRow
@@ -92,12 +99,12 @@ def release_text(
         blocks = _features(source, members) if collection else file_blocks(source)
         if kind != "csv" and work.terms.drop:
             blocks = _without(source, blocks, work.terms)
-        blocks = reading(source, "text", blocks)
+        blocks = read_batches(source, "text", blocks)
         first = next(blocks)  # with which a collection says its members
-        records: Records = named(source, _records, source, kind, work, delimiter, decimal, members)
+        records: Records = told_with_file(source, _records, source, kind, work, delimiter, decimal, members)
 
         def opened(block: bytes, final: bool) -> int | None:
-            header = named(source, records.open, block, final=final)
+            header = told_with_file(source, records.open, block, final=final)
             if header is not None:
                 sink.write(header[0])
             return None if header is None else int(header[1])

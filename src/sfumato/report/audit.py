@@ -23,7 +23,7 @@ from sfumato.losses import Loss
 from sfumato.losses.standard import default
 from sfumato.measures.leakage import Capacity, capacity
 from sfumato.measures.uncertainty import expected_loss, posterior_loss
-from sfumato.numbers import array, at_least, at_most, bounds_text, exact, floats, nearest_float, told_apart
+from sfumato.numbers import array, bounds_text, exact, floats, nearest_float, text_above, text_below, told_apart
 from sfumato.privacy.promise import rational_power
 from sfumato.privacy.satisfaction import Tightest, Violation, satisfies, tightest_pair
 from sfumato.privacy.type import PrivacyType
@@ -127,7 +127,7 @@ class Audit:
         if ratio == inf:
             return "infinitely many"
         near = nearest_float(exact(ratio))
-        return f"{near:.6g}" if near < inf else at_least(ratio, 6)
+        return f"{near:.6g}" if near < inf else text_below(ratio, 6)
 
     @property
     def rates(self) -> tuple[str, str]:
@@ -297,9 +297,9 @@ def _up_to_rounding(broken: Verdict, within: Verdict, box: Margins, channel: Cha
     if within.outcome is Outcome.FAILS:
         return fails(f"{violation}, and not by rounding: {within.reason}", violation), None
     divided = "" if (box.written == channel.matrix).all() else ", rows divided by their sums,"
-    excess = "" if violation.excess == inf else f", by {at_most(violation.excess)} of it"
+    excess = "" if violation.excess == inf else f", by {text_above(violation.excess)} of it"
     written = f"as written{divided} {violation}{excess}"
-    known = f"the numbers are known to {at_most(box.error)} only, and {within.reason}"
+    known = f"the numbers are known to {text_above(box.error)} only, and {within.reason}"
     if within.outcome is Outcome.HOLDS:
         return undecided(f"kept up to the rounding of the numbers: {written}, but {known}", violation), within.witness
     return undecided(f"{written}; {known}", violation), None
@@ -311,11 +311,11 @@ def _any_epsilon(epsilon: float, tightest: Tightest | None, channel: Channel, bo
         reason = f"output {tightest.output!r} is possible for {x!r} and not for {z!r}"
         if box is not None and _may_be_positive(channel, box):
             return undecided(
-                f"as written {reason}, but the numbers are known to {at_most(box.error)} only, and every zero may be a "
-                f"small number: say with {keyword('epsilon')} at which one that is asked", tightest,
+                f"as written {reason}, but the numbers are known to {text_above(box.error)} only, and every zero may "
+                f"be a small number: say with {keyword('epsilon')} at which one that is asked", tightest,
             )  # fmt: skip
         return fails(f"{reason}: no ε is enough", tightest)
-    return holds("all rows are the same" if epsilon == 0 else f"private for every ε from {at_most(epsilon, 6)} on")
+    return holds("all rows are the same" if epsilon == 0 else f"private for every ε from {text_above(epsilon, 6)} on")
 
 
 def _may_be_positive(channel: Channel, box: Margins) -> bool:

@@ -23,7 +23,7 @@ from sfumato.certify.repair import quantise
 from sfumato.channels.channel import Channel
 from sfumato.errors import SfumatoError
 from sfumato.lp import LinearProgram, Status, solve
-from sfumato.numbers import Array, at_least, at_most, exact, float_above, floats, fractions, is_exact, object_array
+from sfumato.numbers import Array, exact, float_above, floats, fractions, is_exact, object_array, text_above, text_below
 from sfumato.privacy.satisfaction import satisfies, smallest_epsilon
 from sfumato.privacy.type import PrivacyType
 from sfumato.verdict import Outcome, Verdict, fails, holds, undecided
@@ -136,7 +136,7 @@ def _apart(box: Margins, channel: Channel, privacy: PrivacyType) -> str | None:
             if wrong.size:
                 k, y = wrong[0]
                 x, z = int(upper[k]), int(lower[k])
-                times = "infinitely many" if high[z, y] == 0 else at_least(exact(low[x, y]) / exact(high[z, y]), 6)
+                times = "infinitely many" if high[z, y] == 0 else text_below(exact(low[x, y]) / exact(high[z, y]), 6)
                 return (
                     f"in every matrix that rounds to it, output {channel.outputs[y]!r} is at least {times} times as "
                     f"likely for {channel.secrets[x]!r} as for {channel.secrets[z]!r}"
@@ -171,7 +171,8 @@ def _private_in_box(box: Margins, channel: Channel, privacy: PrivacyType, table:
 
 def _nearest(channel: Channel, distance: Fraction, privacy: PrivacyType) -> Verdict:
     return holds(
-        f"a matrix that differs from what is written by at most {at_most(distance, 3)} in any entry keeps the promise",
+        f"a matrix that differs from what is written by at most {text_above(distance, 3)} in any entry keeps the "
+        "promise",
         Nearest(channel, distance, smallest_epsilon(channel, privacy.space)),
     )
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from sfumato.design.comparison_rows import Compared, Comparison
 from sfumato.errors import NotSupported, expect
-from sfumato.numbers import at_least
+from sfumato.numbers import text_below
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, segments
 
 _ROW = 30  # Two mechanisms are so many pixels apart.
@@ -175,7 +175,7 @@ def _survey_figure(comparison: Comparison) -> go.Figure:
 
 def _survey_text(row: Compared) -> str:
     value = f"N × variance {float(row.variance):.6g}" if row.recovered else "shares cannot be recovered"
-    best = "" if row.bound is None else f"<br>no mechanism is below {at_least(row.bound, 6)}"
+    best = "" if row.bound is None else f"<br>no mechanism is below {text_below(row.bound, 6)}"
     return (
         f"<b>{row.name}</b><br>{value}<br>{len(row.channel.outputs)} outputs<br>needs ε = {row.epsilon:.6g}"
         f"<br>promise {row.proved.outcome}{best}"

@@ -12,7 +12,7 @@ from sfumato.certify.mechanism import SharesClaim
 from sfumato.design import Curve, Design, SharesDesign
 from sfumato.errors import InvalidInput, expect
 from sfumato.measures import prior_loss
-from sfumato.numbers import at_least, at_most
+from sfumato.numbers import text_above, text_below
 from sfumato.report.box_facts import blind_loss
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, segments, tint
 from sfumato.spaces.box import Box
@@ -50,7 +50,7 @@ def curve_figure(curve: Curve) -> go.Figure:
                               font={"size": 12, "color": ROLES["frame"]})  # fmt: skip
     _draw_axes(figure, points, about, space.unit)
     worst = max(design.gap for _, design in points)
-    less = f" by more than {at_most(100 * worst)} %" if worst else ""
+    less = f" by more than {text_above(100 * worst)} %" if worst else ""
     per = f" per {space.unit}" if space.unit else ""
     text = (
         f"The least {about.words} of any mechanism on {space.name} that promises ε{per}. A dot is that of a proved "
@@ -108,8 +108,8 @@ def _draw_designs(figure: go.Figure, points: list[tuple[float, Design]]) -> None
 
 def _text(epsilon: float, design: Design) -> str:
     return (
-        f"<b>ε = {epsilon:.6g}</b><br>loss {at_most(design.loss, 6)}<br>bound {at_least(design.bound, 6)}"
-        f"<br>gap {at_most(design.gap)}<br>{len(design.mechanism.outputs)} outputs, {design.method}"
+        f"<b>ε = {epsilon:.6g}</b><br>loss {text_above(design.loss, 6)}<br>bound {text_below(design.bound, 6)}"
+        f"<br>gap {text_above(design.gap)}<br>{len(design.mechanism.outputs)} outputs, {design.method}"
     )
 
 

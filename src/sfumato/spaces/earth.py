@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import float_array, items, text
 from sfumato.errors import InvalidInput, short, shown
-from sfumato.numbers import Floats, Integers, Number, as_written, at_most, exact, float_above, float_below
+from sfumato.numbers import Floats, Integers, Number, as_written, exact, float_above, float_below, text_above
 from sfumato.spaces.box import Box, as_box, listed_lengths
 from sfumato.spaces.box import box as plain_box
 from sfumato.spaces.constructors import EARTH_RADIUS_KM
@@ -124,7 +124,7 @@ def earth_box(
         raise _badly_placed(
             frame,
             size,
-            f"its map would stretch distances {at_most(most / least, 3)} times as much in one place as in another, "
+            f"its map would stretch distances {text_above(most / least, 3)} times as much in one place as in another, "
             f"more than {float(MOST_STRETCH)} times",
         )
     return Box(plain.sides, plain.step, plain.metric, unit, plain.origin, frame)

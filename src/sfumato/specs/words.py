@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sfumato.certify import Mechanism
 from sfumato.design.objectives import Objective
-from sfumato.numbers import at_most, bounds_text
+from sfumato.numbers import bounds_text, text_above
 from sfumato.privacy import PrivacyType
 from sfumato.report.sections_words import farthest, odds_factor
 from sfumato.spaces import FiniteSpace
@@ -65,7 +65,7 @@ def farthest_two(privacy: PrivacyType) -> tuple[str, str] | None:
     That is what the promise means for all of them; None for many, or where no two are farther apart than 1.
     """
     apart, unit = farthest_of_few(privacy.space), privacy.space.unit
-    where = f"{at_most(apart, 4)} {unit}" if unit in METRES else f"distance {at_most(apart, 4)}"
+    where = f"{text_above(apart, 4)} {unit}" if unit in METRES else f"distance {text_above(apart, 4)}"
     return None if apart in (0, 1) else (factor_words(privacy, apart), where)
 
 
@@ -92,8 +92,8 @@ def factor_words(privacy: PrivacyType, distance: Fraction) -> str:
     """By how much likelier an output may be at a distance, rounded up; as a power of e where nobody pictures it."""
     exponent = privacy.rate_bounds(64)[1] * distance
     if exponent < _LARGEST_EXPONENT:
-        return at_most(odds_factor(privacy, distance), 4)
-    return f"e^{at_most(exponent, 4)}"
+        return text_above(odds_factor(privacy, distance), 4)
+    return f"e^{text_above(exponent, 4)}"
 
 
 def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
@@ -112,7 +112,7 @@ def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
 def loss_amount(value: Fraction, question: Question, rounded: Callable[[Fraction, int], str] | None = None) -> str:
     """A loss with its unit; where that is short and says more, the fraction, and its nearest decimal beside it.
 
-    A bound comes with what rounds it to its side: :func:`~sfumato.numbers.at_most` or ``at_least``.
+    A bound comes with what rounds it to its side: :func:`~sfumato.numbers.text_above` or ``text_below``.
     """
     unit = f" {question.space.unit}" if question.space.unit and question.family.lengths(question) else ""
     nearest, exact = f"{float(value):.6g}", str(value)

@@ -24,7 +24,7 @@ from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotSupported
 from sfumato.mechanisms import MECHANISMS
-from sfumato.numbers import at_most, bounds_text, float_above, float_below, floats, told_apart
+from sfumato.numbers import bounds_text, float_above, float_below, floats, text_above, told_apart
 from sfumato.privacy import PrivacyType, has_tight_constraints, is_regular, kernels, satisfies
 from sfumato.privacy.promise import rate
 from sfumato.report.audit import audit
@@ -349,7 +349,7 @@ def _counterexample(verdict: Verdict) -> dict[str, Any]:
 def _about_regular(verdict: Verdict) -> str:
     if verdict.outcome == "holds":
         bound = verdict.witness.bound
-        most = str(bound) if _is_short(bound) else at_most(bound, 6)
+        most = str(bound) if _is_short(bound) else text_above(bound, 6)
         return f"No mechanism of the type lets anybody guess the secret with a chance above {most}."
     if verdict.outcome == "fails" and hasattr(verdict.witness, "secret"):
         return f"The prior is too uneven around {label(verdict.witness.secret)}."
@@ -374,7 +374,7 @@ def _audit(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
         "epsilon": result.epsilon if isfinite(result.epsilon) else None,
         "needed": needed,
         "nearest": None if result.nearest is None else {
-            "distance": at_most(result.nearest.distance, 3), "epsilon": f"{result.nearest.epsilon:.6g}",
+            "distance": text_above(result.nearest.distance, 3), "epsilon": f"{result.nearest.epsilon:.6g}",
         },
         "tightest": None if tight is None else {
             "pair": [label(secret) for secret in tight.pair], "output": label(tight.output),

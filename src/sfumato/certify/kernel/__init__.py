@@ -64,7 +64,7 @@ from sfumato.certify.kernel.box_losses import (
 )
 from sfumato.certify.kernel.cone import Ruler, corners, square_free
 from sfumato.certify.kernel.coordinates import steepness
-from sfumato.certify.kernel.errors import Refuted, Unreadable, apart, shown
+from sfumato.certify.kernel.errors import Refuted, Unreadable, apart, number_text
 from sfumato.certify.kernel.fields import COORDINATES, KEYS, VERSION, rational
 from sfumato.certify.kernel.format import (
     EFFORT,
@@ -108,7 +108,7 @@ from sfumato.certify.kernel.promise import (
     map_promise,
     smallest_stretch,
 )
-from sfumato.certify.kernel.reports import report
+from sfumato.certify.kernel.reports import report_of_proof
 from sfumato.certify.kernel.sections import integers, unshuffle
 from sfumato.certify.kernel.shares import check_corners, variance, variance_bound
 from sfumato.certify.kernel.splines import column_of, gradients, lattice_forms, too_steep
@@ -238,6 +238,7 @@ __all__ = [
     "noise_loss",
     "noise_of",
     "norms",
+    "number_text",
     "over_one_grain",
     "pairs_to_check",
     "parse",
@@ -245,12 +246,11 @@ __all__ = [
     "rational",
     "read",
     "remembered",
-    "report",
+    "report_of_proof",
     "rods",
     "root",
     "shifted",
     "shortened",
-    "shown",
     "smallest_stretch",
     "span",
     "square_free",

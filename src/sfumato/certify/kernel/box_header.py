@@ -8,15 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.certify.kernel.box_bounds import NORMS
-from sfumato.certify.kernel.errors import Unreadable, named, shown
+from sfumato.certify.kernel.errors import Unreadable, named, number_text
 from sfumato.certify.kernel.fields import (
     COORDINATES,
     Json,
-    at_most,
     check_kind,
     check_labels,
     check_text,
-    counted,
+    few_enough,
+    integer_between,
     interpret_beginning,
     interpret_end,
     known,
@@ -94,7 +94,7 @@ def interpret_box(box: Json, unit: str) -> WrittenBox:
     sides = tuple(rational(side, LENGTH) for side in box["sides"])
     origin = tuple(rational(start, LENGTH) for start in listed(box["origin"], axes, "origin"))
     for cells in listed(box["cells"], axes, "number of cells"):
-        counted(cells, 1, MOST_ALONG, "the number of cells along an axis")
+        integer_between(cells, 1, MOST_ALONG, "the number of cells along an axis")
     if min(sides) <= 0 or math.prod(box["cells"]) > MOST_POINTS:
         raise Unreadable(f"the sides of a box are positive, and it has at most {MOST_POINTS} cells")
     if box["metric"] not in NORMS:
@@ -117,7 +117,7 @@ def interpret_frame(frame: Json, box: WrittenBox, unit: str) -> WrittenFrame:
         raise Unreadable("a frame has positive degrees and radius, no negative margin, and begins at a longitude")
     metres = [Fraction(size) for names, size in METRES.items() if re.fullmatch(names, unit)]
     if not metres or radius * metres[0] != EARTH_RADIUS:
-        sphere = f"a sphere of radius {shown(radius)} {named(unit)}, which is not the Earth"
+        sphere = f"a sphere of radius {number_text(radius)} {named(unit)}, which is not the Earth"
         raise Unreadable(f"the box is on {sphere}: that has a radius of {float(EARTH_RADIUS)} m, in a unit of length")
     found = WrittenFrame(south, west, (a, b), radius, margin)
     _, highest, wide = frame_extent(found, box.sides)
@@ -128,8 +128,8 @@ def interpret_frame(frame: Json, box: WrittenBox, unit: str) -> WrittenFrame:
 
 def interpret_lattice(lattice: Json, box: WrittenBox) -> Lattice:
     """The breaks of a lattice; its shape is the number of its points along each axis."""
-    degree = counted(lattice["degree"], 1, 2, "the degree of the lattice")
-    halvings = counted(lattice["halvings"], 0, MOST_HALVINGS, "the number of halvings")
+    degree = integer_between(lattice["degree"], 1, 2, "the degree of the lattice")
+    halvings = integer_between(lattice["halvings"], 0, MOST_HALVINGS, "the number of halvings")
     listed_breaks = listed(lattice["breaks"], len(box.sides), "breaks")
     for along in listed_breaks:
         if not isinstance(along, list) or not 2 <= len(along) <= 1 + (MOST_ALONG >> halvings):
@@ -153,7 +153,7 @@ def interpret_rate(promise: Json, frame: WrittenFrame | None) -> CoordinatesProm
         raise Unreadable("the promise is neither an epsilon nor an alpha between 0 and 1")
     found = CoordinatesPromise(COORDINATES, epsilon, alpha, rate)
     if rate <= 0 or (frame is None and rate > epsilon_below(found)):
-        raise Unreadable(f"the rate that is checked is {shown(rate)}, and lies between 0 and what is promised")
+        raise Unreadable(f"the rate that is checked is {number_text(rate)}, and lies between 0 and what is promised")
     return found
 
 
@@ -170,12 +170,12 @@ def point_of(label: Any, axes: int) -> tuple[Fraction, ...]:
 
 def interpret_box_claim(claims: Json, box: WrittenBox, lattice: Lattice) -> DistanceClaim:
     """What is claimed about a box: a loss, and perhaps a bound."""
-    loss, parts = rational(claims["loss"]), counted(claims["parts"], 1, MOST_PARTS, "the number of parts")
+    loss, parts = rational(claims["loss"]), integer_between(claims["parts"], 1, MOST_PARTS, "the number of parts")
     for breaks, cells in zip(lattice.breaks, box.cells, strict=True):
         if (len(breaks) + cells) * parts > 2 * MOST_ALONG:
             raise Unreadable(f"there are more than {2 * MOST_ALONG} parts of pieces along an axis")
     pieces = math.prod((len(b) + n) * parts for b, n in zip(lattice.breaks, box.cells, strict=True))
-    at_most(pieces, MOST_PIECES, "parts of pieces")
+    few_enough(pieces, MOST_PIECES, "parts of pieces")
     name = claims.get("loss_name", "")
     if "bound" not in claims:
         if claims.keys() & {"bound_parts", "bound_strides", "dual_unit"}:
@@ -187,9 +187,9 @@ def interpret_box_claim(claims: Json, box: WrittenBox, lattice: Lattice) -> Dist
     axes = len(box.cells)
     strides = listed(claims.get("bound_strides", [1] * axes), axes, "strides")
     for cells, part, stride in zip(box.cells, listed(claims["bound_parts"], axes, "parts"), strides, strict=True):
-        whole = cells * counted(part, 1, MOST_ALONG, "parts of a cell")
-        counted(whole, 2, MOST_ALONG, "the number of secrets along an axis")
-        if whole % counted(stride, 1, whole // 2, "a stride"):
+        whole = cells * integer_between(part, 1, MOST_ALONG, "parts of a cell")
+        integer_between(whole, 2, MOST_ALONG, "the number of secrets along an axis")
+        if whole % integer_between(stride, 1, whole // 2, "a stride"):
             raise Unreadable("a stride does not divide the number of secrets along its axis")
     return DistanceClaim(BOX_CLAIM, loss, name, parts, bound, tuple(claims["bound_parts"]), tuple(strides), dual_unit)
 
@@ -198,12 +198,12 @@ def interpret_noise(noise: Json, box: WrittenBox) -> WrittenNoise:
     """The description of noise on a box: cells of its lattice, reach, floor."""
     axes = len(box.sides)
     for n, k in zip(listed(noise["cells"], axes, "number of cells"), box.cells, strict=True):
-        counted(n, 1, 1 << 31, "the number of cells of the lattice")
+        integer_between(n, 1, 1 << 31, "the number of cells of the lattice")
         if n % k:
             raise Unreadable("the cells of the lattice are no parts of the cells of the box")
     for r in listed(noise["reach"], axes, "reach"):
-        counted(r, 0, MOST_ALONG >> MOST_HALVINGS, "the reach of noise")
-    counted(noise["halvings"], 0, MOST_HALVINGS, "the number of halvings")
+        integer_between(r, 0, MOST_ALONG >> MOST_HALVINGS, "the reach of noise")
+    integer_between(noise["halvings"], 0, MOST_HALVINGS, "the number of halvings")
     if math.prod(r + 4 for r in noise["reach"]) << axes * noise["halvings"] > MOST_POINTS << 2:
         raise Unreadable("there are too many offsets")
     floor = rational(noise["floor"], r"\d{1,4000}").numerator
@@ -219,9 +219,9 @@ def interpret_noise(noise: Json, box: WrittenBox) -> WrittenNoise:
 
 def interpret_noise_claim(claims: Json, noise: WrittenNoise) -> DistanceClaim:
     """What is claimed of noise: a loss, and perhaps a bound by layers."""
-    loss, parts = rational(claims["loss"]), counted(claims["parts"], 2, MOST_PARTS, "the number of parts")
+    loss, parts = rational(claims["loss"]), integer_between(claims["parts"], 2, MOST_PARTS, "the number of parts")
     if parts % 2:
         raise Unreadable("the number of parts is even")
-    at_most(math.prod((r + 1) * parts for r in noise.reach), MOST_PIECES, "parts of offsets")
+    few_enough(math.prod((r + 1) * parts for r in noise.reach), MOST_PIECES, "parts of offsets")
     bound = rational(claims["bound"]) if "bound" in claims else None
     return DistanceClaim(BOX_CLAIM, loss, claims.get("loss_name", ""), parts, bound)

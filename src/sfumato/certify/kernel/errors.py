@@ -20,7 +20,7 @@ class Refuted(Exception):
         super().__init__(message)
 
 
-def shown(number: Fraction | int, side: int = 0) -> str:
+def number_text(number: Fraction | int, side: int = 0) -> str:
     """A number for a message: exact if short, else rounded, a bound to its side (1 is up, -1 down), else its size."""
     if number.denominator == 1 and abs(number.numerator) < 1 << 80:
         return str(number)
@@ -37,15 +37,15 @@ def shown(number: Fraction | int, side: int = 0) -> str:
 
 def brief(number: Fraction) -> str:
     """A coordinate for a message: as it is written if short."""
-    return str(number) if len(str(number)) <= 12 else shown(number)
+    return str(number) if len(str(number)) <= 12 else number_text(number)
 
 
 def apart(a: Fraction | int, b: Fraction | int) -> tuple[str, str]:
     """Two different numbers for a message; where digits agree, one by its difference from one that is exact in them."""
-    first, second = shown(a), shown(b)
+    first, second = number_text(a), number_text(b)
     if first != second:
         return first, second
-    difference = shown(abs(Fraction(a) - b))
+    difference = number_text(abs(Fraction(a) - b))
     if re.fullmatch(r"[-+.e\d]+", first) and Fraction(first) == a:
         return first, f"{second} {'plus' if b > a else 'minus'} {difference}"
     return f"{first} {'plus' if a > b else 'minus'} {difference}", second

@@ -66,7 +66,7 @@ def listed(values: Any, count: int, what: str) -> list[Any]:
     return values
 
 
-def counted(value: Any, least: int, most: int, what: str) -> int:
+def integer_between(value: Any, least: int, most: int, what: str) -> int:
     """An integer between two others."""
     if type(value) is not int or not least <= value <= most:
         raise Unreadable(f"{what} is {named(value)}, and lies between {least} and {most}")
@@ -114,7 +114,7 @@ def rational(text: Any, pattern: str = r"-?\d{1,4000}(/\d{1,4000})?") -> Fractio
     return Fraction(text)
 
 
-def at_most(count: int, most: int, what: str) -> int:
+def few_enough(count: int, most: int, what: str) -> int:
     """The count, if so many can be of use."""
     if count > most:
         raise Unreadable(f"the file declares {count} {what}, and {most} are the most there can be")

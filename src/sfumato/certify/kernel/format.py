@@ -11,7 +11,7 @@ from array import array
 from typing import Any
 
 from sfumato.certify.kernel.errors import Unreadable
-from sfumato.certify.kernel.fields import VERSION, Json, at_most, counted
+from sfumato.certify.kernel.fields import VERSION, Json, few_enough, integer_between
 from sfumato.certify.kernel.header import MOST_LIMITS, interpret
 from sfumato.certify.kernel.sections import Sections, unshuffle, unsigned
 from sfumato.certify.kernel.values import (
@@ -204,16 +204,16 @@ def expected_counts(header: AnyHeader, declared: dict[str, int]) -> dict[str, in
     pairs = n * (n - 1) // 2
     expected = {"weights": n * m}
     if "run_starts" in declared:
-        expected["weights"] = at_most(max(m, declared.get("weights", 0)), m + n * m, "weights")
-        expected |= dict.fromkeys(("run_starts", "run_lengths"), at_most(declared["run_starts"], n * m, "runs"))
+        expected["weights"] = few_enough(max(m, declared.get("weights", 0)), m + n * m, "weights")
+        expected |= dict.fromkeys(("run_starts", "run_lengths"), few_enough(declared["run_starts"], n * m, "runs"))
     if isinstance(header, CoordinatesHeader):
         return expected | expected_of_box(header.box, header.claims, declared)
     if header.metric.source in ("table", "places"):
         expected |= {"via": pairs} if "via" in declared else {}
-        axes = counted(declared.get("places", n) // n, 1, MOST_PLACES, "the number of coordinates of a place")
+        axes = integer_between(declared.get("places", n) // n, 1, MOST_PLACES, "the number of coordinates of a place")
         expected |= {"places": axes * n} if header.metric.source == "places" else {"distances": pairs}
     else:
-        pairs = at_most(declared.get("edge_first", 0), pairs, "edges")
+        pairs = few_enough(declared.get("edge_first", 0), pairs, "edges")
         expected |= dict.fromkeys(("distances", "edge_first", "edge_second"), pairs)
     event_pairs = sum(event.pairs for event in header.events)
     if event_pairs:
@@ -232,26 +232,26 @@ def expected_of_loss(
     n, m, pairs, event_pairs = sizes
     actions, limits = len(claims.actions), len(claims.ceilings)
     several = claims.criterion == "worst prior"
-    number = max(1, at_most(declared.get("prior", 0) // n, MOST_LIMITS, "priors")) if several else 1
+    number = max(1, few_enough(declared.get("prior", 0) // n, MOST_LIMITS, "priors")) if several else 1
     expected = {"prior": number * n, "remap": m, "loss": actions * n}
     expected |= {"ceilings": limits * actions * n} if limits else {}
     if claims.bound is not None:
         expected |= {"mixture": number} if several else {}
         expected |= {"ceiling_prices": limits * n} if limits else {}
-        duals = at_most(declared.get("dual", 0), 2 * pairs * actions, "dual numbers")
+        duals = few_enough(declared.get("dual", 0), 2 * pairs * actions, "dual numbers")
         expected |= dict.fromkeys(("dual", "dual_from", "dual_to", "dual_action"), duals)
         if event_pairs:
-            duals = at_most(declared.get("event_dual", 0), event_pairs * actions, "dual numbers of events")
+            duals = few_enough(declared.get("event_dual", 0), event_pairs * actions, "dual numbers of events")
             expected |= dict.fromkeys(("event_dual", "event_dual_pair", "event_dual_action"), duals)
     return expected
 
 
 def expected_of_shares(n: int, claims: VarianceClaim, declared: dict[str, int]) -> dict[str, int]:
     """What claims about shares call for; many secrets have more corners than are checked."""
-    at_most(n, MOST_ANSWERS, "secrets beside a claim about shares")
+    few_enough(n, MOST_ANSWERS, "secrets beside a claim about shares")
     several = claims.criterion == "worst prior"
-    number = max(1, at_most(declared.get("prior", 0) // n, MOST_LIMITS, "priors")) if several else 1
-    rows = max(1, at_most(declared.get("workload", 0) // n, MOST_LIMITS, "rows of a workload"))
+    number = max(1, few_enough(declared.get("prior", 0) // n, MOST_LIMITS, "priors")) if several else 1
+    rows = max(1, few_enough(declared.get("workload", 0) // n, MOST_LIMITS, "rows of a workload"))
     expected = {"prior": number * n, "workload": rows * n}
     expected |= {"mixture": number} if several else {}
     return expected | ({"share_dual": rows * n, "share_prices": n} if claims.bound is not None else {})
@@ -261,10 +261,10 @@ def expected_of_box(box: WrittenBox, claims: DistanceClaim | None, declared: dic
     """What claims about a box call for."""
     expected = {} if claims is None else {"prior": math.prod(box.cells)}
     if claims is not None and claims.bound is not None:
-        cubes = expected["splits"] = at_most(declared.get("splits", 0), MOST_SPLITS, "cubes")
+        cubes = expected["splits"] = few_enough(declared.get("splits", 0), MOST_SPLITS, "cubes")
         n = math.prod(box.cells) * math.prod(claims.bound_parts)
-        at_most(n * cubes, MOST_LOSSES, "losses of corners")
-        duals = at_most(declared.get("dual", 0), n * (n - 1) * cubes << len(box.cells), "dual numbers")
+        few_enough(n * cubes, MOST_LOSSES, "losses of corners")
+        duals = few_enough(declared.get("dual", 0), n * (n - 1) * cubes << len(box.cells), "dual numbers")
         expected |= dict.fromkeys(("dual", "dual_from", "dual_to", "dual_action"), duals)
     return expected
 
@@ -276,7 +276,7 @@ def expected_of_noise(header: CoordinatesHeader, declared: dict[str, int]) -> di
         return expected
     expected["prior"] = math.prod(header.box.cells)
     if claims.bound is not None:
-        layers = expected["layer_counts"] = at_most(declared.get("layer_counts", 0), MOST_LAYERS, "layers")
+        layers = expected["layer_counts"] = few_enough(declared.get("layer_counts", 0), MOST_LAYERS, "layers")
         expected["layer_ends"] = 2 * len(header.box.cells) * layers
     return expected
 

@@ -10,10 +10,10 @@ from sfumato.certify.kernel.fields import (
     COORDINATES,
     VERSION,
     Json,
-    at_most,
     check_kind,
     check_labels,
     check_text,
+    few_enough,
     interpret_beginning,
     interpret_end,
     known,
@@ -121,7 +121,7 @@ def interpret_claims(claims: Json) -> LossClaim | VarianceClaim:
     bound = rational(claims["bound"]) if "bound" in claims else None
     dual_unit = rational(claims["dual_unit"]) if "bound" in claims else Fraction(1)
     limits = of_kind(claims, "ceilings", list)
-    at_most(len(limits), MOST_LIMITS, "limits")
+    few_enough(len(limits), MOST_LIMITS, "limits")
     ceilings = tuple(interpret_limit(known(ceiling, "ceiling")) for ceiling in limits)
     common_multiple(ceiling.unit.denominator for ceiling in ceilings)
     if min([loss_unit, dual_unit, *(ceiling.unit for ceiling in ceilings)]) <= 0:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sfumato.certify.kernel.arithmetic import exp_bound, with_denominator
 from sfumato.certify.kernel.box_losses import ROOT, box_counts, claimed_loss, norms
-from sfumato.certify.kernel.errors import Refuted, Unreadable, apart, shown
+from sfumato.certify.kernel.errors import Refuted, Unreadable, apart, number_text
 from sfumato.certify.kernel.promise import check_frame, exponent_of_unit, map_promise
 from sfumato.certify.kernel.sections import Sections, integers
 from sfumato.certify.kernel.splines import Form, axis_forms, cut, gradients, too_steep, turned
@@ -23,7 +23,7 @@ def check_noise(header: CoordinatesHeader, sections: Sections) -> Proved:
     """
     check_frame(header)
     noise, metric = noise_of(header), header.box.metric
-    table, reach, floor = noise_table(header, sections), noise.reach, noise.floor
+    table, reach, floor = noise_weights(header, sections), noise.reach, noise.floor
     mass = sum(map(operator.mul, table, mirrored([r + 1 for r in reach])))
     if mass + floor * noise.outputs != header.total:
         raise Refuted("the chances of noise do not sum to one")
@@ -36,7 +36,7 @@ def check_noise(header: CoordinatesHeader, sections: Sections) -> Proved:
     axes = [axis_forms(along, 2, noise.halvings) for along in breaks]
     for *_, tables in gradients(column, axes, shape):
         if too_steep(metric, tables, header.promise.rate) is not None:
-            raise Refuted(f"noise falls faster with distance than epsilon = {shown(header.promise.rate)} allows")
+            raise Refuted(f"noise falls faster with distance than epsilon = {number_text(header.promise.rate)} allows")
     cells, n = math.prod(noise.cells), len(header.secrets)
     proved: Proved = {"secrets": n, "outputs": n, "total": header.total, "pairs": 0, "implied": 0, "open": 0}
     proved |= {"cells": cells, "comparisons": math.prod(map(len, axes))}
@@ -51,7 +51,7 @@ def check_noise(header: CoordinatesHeader, sections: Sections) -> Proved:
     return proved
 
 
-def noise_table(header: CoordinatesHeader, sections: Sections) -> list[int]:
+def noise_weights(header: CoordinatesHeader, sections: Sections) -> list[int]:
     """g for offsets ≥ 0, the last axis first."""
     many = math.prod(r + 1 for r in noise_of(header).reach)
     return integers(sections["weights"], header.widths["weights"], 0, many)
@@ -72,7 +72,7 @@ def noise_loss(header: CoordinatesHeader, sections: Sections) -> Fraction:
     floor draws is not farther than the box is wide, and outputs are moved into the box to nowhere farther.
     """
     box, noise, parts = header.box, noise_of(header), distance_claim(header).parts
-    table, shape, chances = noise_table(header, sections), [r + 1 for r in noise.reach], blur(parts)
+    table, shape, chances = noise_weights(header, sections), [r + 1 for r in noise.reach], blur(parts)
     for axis, side in enumerate(shape):
         table = blurred(table, side, chances, parts)
         shape[axis] = (side - 1) * parts + len(chances) // 2 + 1

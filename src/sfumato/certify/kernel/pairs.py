@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.certify.kernel.arithmetic import remembered, root
-from sfumato.certify.kernel.errors import Refuted, Unreadable, apart, named, shown
+from sfumato.certify.kernel.errors import Refuted, Unreadable, apart, named, number_text
 from sfumato.certify.kernel.promise import MANTISSA, factor_above, factor_below
 from sfumato.certify.kernel.sections import (
     Sections,
@@ -137,10 +137,10 @@ def violation(header: Header, row: Callable[[int], list[int]], upper: int, lower
     y = max(broken, key=lambda y: Fraction(rows[0][y], rows[1][y]) if rows[1][y] else math.inf)
     pair, output = (header.secrets[upper], header.secrets[lower]), header.outputs[y]
     a, b, allowed = rows[0][y], rows[1][y], Fraction(p, q)
-    ratio, most = apart(Fraction(a, b), allowed) if b else ("infinitely many", shown(allowed))
+    ratio, most = apart(Fraction(a, b), allowed) if b else ("infinitely many", number_text(allowed))
     return Refuted(
-        f"output {named(output)} has weight {shown(a)} for {named(pair[0])} and {shown(b)} for {named(pair[1])}: "
-        f"{ratio} times as much, at most {most} allowed",
+        f"output {named(output)} has weight {number_text(a)} for {named(pair[0])} and {number_text(b)} for "
+        f"{named(pair[1])}: {ratio} times as much, at most {most} allowed",
         pair, output, Fraction(a, b) if b else math.inf, allowed,
     )  # fmt: skip
 
@@ -248,8 +248,8 @@ def check_events(header: Header, sections: Sections) -> int:
             excess = Fraction(sum(max(0, q * a - p * b) for a, b in zip(row(x), row(z), strict=True)), q * total)
             if excess > delta:
                 raise Refuted(
-                    f"an event exceeds {shown(factor)} times its probability for {named(secrets[z])} by "
-                    f"{apart(excess, delta)[0]} for {named(secrets[x])}, at most {shown(delta)} allowed"
+                    f"an event exceeds {number_text(factor)} times its probability for {named(secrets[z])} by "
+                    f"{apart(excess, delta)[0]} for {named(secrets[x])}, at most {number_text(delta)} allowed"
                 )
     by_upper, order = grouped(upper, len(secrets))
     return sum(len({lower[k] for k in order[start:stop]}) for start, stop in itertools.pairwise(by_upper))

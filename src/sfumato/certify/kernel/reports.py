@@ -4,13 +4,13 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from sfumato.certify.kernel.errors import apart, brief, named, shown
+from sfumato.certify.kernel.errors import apart, brief, named, number_text
 from sfumato.certify.kernel.header import CRITERIA
 from sfumato.certify.kernel.promise import largest_stretch, smallest_stretch
 from sfumato.certify.kernel.values import AnyHeader, CoordinatesHeader, Header, Proved, VarianceClaim, WrittenFrame
 
 
-def report(header: AnyHeader, proved: Proved, digest: str) -> list[str]:
+def report_of_proof(header: AnyHeader, proved: Proved, digest: str) -> list[str]:
     """What was proved, for people."""
     if isinstance(header, CoordinatesHeader):
         return [*report_of_box(header, proved), f"  sha256 {digest}"]
@@ -19,7 +19,7 @@ def report(header: AnyHeader, proved: Proved, digest: str) -> list[str]:
         (n, "secret"), (proved["outputs"], "output"), (proved["pairs"], "pair"))]  # fmt: skip
     lines = [
         headline(header, proved),
-        f"  {sizes[0]}, {sizes[1]}, every row sums to {shown(proved['total'])}",
+        f"  {sizes[0]}, {sizes[1]}, every row sums to {number_text(proved['total'])}",
         f"  {sizes[2]} checked in integers, {proved['implied']} implied by a checked chain",
         "  the promise is about these secrets, not about points between them",
     ]
@@ -29,27 +29,27 @@ def report(header: AnyHeader, proved: Proved, digest: str) -> list[str]:
         what = "no ratio is bounded between" if header.events else "nothing is promised about"
         lines.append(f"  {what} the secrets of {unpromised} pairs, of {n * (n - 1) // 2}")
     for event in header.events:
-        factor = f"e^({event.epsilon})" if event.factor is None else shown(event.factor)
+        factor = f"e^({event.epsilon})" if event.factor is None else number_text(event.factor)
         lines.append(
-            f"  every event is at most {factor} times as likely, plus {shown(event.delta)}, "
+            f"  every event is at most {factor} times as likely, plus {number_text(event.delta)}, "
             f"for {event.pairs} ordered pairs"
         )
     if isinstance(claims, VarianceClaim):
         return [*lines, *report_of_shares(claims, proved), f"  sha256 {digest}"]
     if claims is not None and "loss" in proved:
-        lines.append(f"  {CRITERIA[claims.criterion]} with the remap in the file = {shown(proved['loss'], 1)}")
-        lines += [f"  for every secret the limit {shown(limit.level, 1)} is kept" for limit in claims.ceilings]
+        lines.append(f"  {CRITERIA[claims.criterion]} with the remap in the file = {number_text(proved['loss'], 1)}")
+        lines += [f"  for every secret the limit {number_text(limit.level, 1)} is kept" for limit in claims.ceilings]
     if claims is not None and "bound" in proved:
         kept = ", keeping the limits," if claims.ceilings else ""
-        lines.append(f"  no mechanism with this promise{kept} has less than {shown(proved['bound'], -1)}")
+        lines.append(f"  no mechanism with this promise{kept} has less than {number_text(proved['bound'], -1)}")
     return [*lines, f"  sha256 {digest}"]
 
 
 def report_of_distances(header: Header, proved: Proved) -> list[str]:
     """How far apart the secrets are, and for how many pairs that is so far that nothing is left of the promise."""
-    (least, largest), unit, total = proved["span"], header.space.unit, shown(proved["total"])
+    (least, largest), unit, total = proved["span"], header.space.unit, number_text(proved["total"])
     what = "lengths of edges" if header.metric.source == "edges" else "distances"
-    ends = f"all {shown(least)}" if least == largest else "{} to {}".format(*apart(least, largest))
+    ends = f"all {number_text(least)}" if least == largest else "{} to {}".format(*apart(least, largest))
     lines = [f"  {what} are {ends}{f' {named(unit)}' if unit else ''}"]
     if proved["loose"]:
         which = (
@@ -66,10 +66,10 @@ def report_of_shares(claims: VarianceClaim, proved: Proved) -> list[str]:
     what = named(claims.workload_name) if claims.workload_name else "the workload"
     lines = [
         f"  unbiased estimates of {what} from N answers have at {where}",
-        f"  a total variance of at most {shown(proved['loss'], 1)} / N",
+        f"  a total variance of at most {number_text(proved['loss'], 1)} / N",
     ]
     if "bound" in proved:
-        lines.append(f"  no mechanism with this promise has less than {shown(proved['bound'], -1)} / N")
+        lines.append(f"  no mechanism with this promise has less than {number_text(proved['bound'], -1)} / N")
     return lines
 
 
@@ -83,7 +83,7 @@ def report_of_box(header: CoordinatesHeader, proved: Proved) -> list[str]:
         f"PROVED private for all points of the box, with {amount_of(header)}",
         f"  the box is {sides}, distances are {box.metric}",
         f"  a point is rounded at random to a lattice of {' × '.join(map(str, lattice.shape))} points, "
-        f"{outputs} output{'' if outputs == 1 else 's'}, every row sums to {shown(proved['total'])}",
+        f"{outputs} output{'' if outputs == 1 else 's'}, every row sums to {number_text(proved['total'])}",
         f"  {proved['comparisons']} gradients compared in integers on {proved['cells']} cells",
     ]
     if header.noise is not None:
@@ -96,12 +96,14 @@ def report_of_box(header: CoordinatesHeader, proved: Proved) -> list[str]:
     lines += [] if frame is None else ground_of(frame, box.sides)
     if rate != epsilon:
         enough = "which is less" if frame is None else "on the map, which is enough"
-        lines.append(f"  what was checked is epsilon = {shown(rate)}, {enough}")
+        lines.append(f"  what was checked is epsilon = {number_text(rate)}, {enough}")
     where = "" if frame is None else " on the map"
     if "loss" in proved:
-        lines.append(f"  the expected distance of outputs from the points is at most {shown(proved['loss'], 1)}{where}")
+        lines.append(
+            f"  the expected distance of outputs from the points is at most {number_text(proved['loss'], 1)}{where}"
+        )
     if "bound" in proved:
-        least = shown(proved["bound"], -1)
+        least = number_text(proved["bound"], -1)
         lines.append(f"  no mechanism on the box, with whatever outputs, has less than {least}{where}")
     return lines
 

@@ -9,7 +9,7 @@ from sfumato.certify.kernel.format import read
 from sfumato.certify.kernel.losses import check_loss
 from sfumato.certify.kernel.noise import check_noise
 from sfumato.certify.kernel.pairs import check_events, check_pairs, check_sums
-from sfumato.certify.kernel.reports import report
+from sfumato.certify.kernel.reports import report_of_proof
 from sfumato.certify.kernel.sections import Sections
 from sfumato.certify.kernel.shares import check_shares
 from sfumato.certify.kernel.values import AnyHeader, CoordinatesHeader, Header, Proved, VarianceClaim
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
         name = path if path.isprintable() else ascii(path)  # no name writes a line of the report
         try:
             header, sections, digest = read(path)
-            print(f"{name}: " + "\n".join(report(header, check(header, sections), digest)))
+            print(f"{name}: " + "\n".join(report_of_proof(header, check(header, sections), digest)))
         except Unreadable as error:
             print(f"{name}: cannot be read: {error}")
             worst = max(worst, 2)

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.certify.box_bounds import Covering, covering
+from sfumato.certify.box_bounds import Covering, box_covering
 from sfumato.certify.coordinates import BoxBound
 from sfumato.certify.mechanism import Dual
 from sfumato.design.answer import NO_MULTIPLIERS, Multipliers
@@ -112,7 +112,7 @@ def _multipliers(
     problem: FiniteProblem, price: Floats, splits: bytes, slack: float, watch: Watch
 ) -> tuple[Covering, Multipliers]:
     """The corners of a cover, and multipliers for each of them: of one corner of each orbit, turned to all corners."""
-    cover = covering(problem.box, problem.parts, splits)
+    cover = box_covering(problem.box, problem.parts, splits)
     orbits = orbits_of_points(
         problem.group, cover.corners * np.array([float(length) for length in cover.grid]), problem.step * problem.extent
     )
@@ -189,7 +189,7 @@ def classes_bound(
     splits, slack = splits_of(whole, price, level, watch.share(0.3))
     numbers = np.arange(masses.size).reshape(shape)
     done: dict[bytes, tuple[FiniteProblem, Multipliers]] = {}
-    cover, classes = covering(coarse, once, splits), []
+    cover, classes = box_covering(coarse, once, splits), []
     for start, table in zip(starts, tables, strict=True):
         key = table.tobytes()
         if key not in done:

@@ -21,7 +21,7 @@ from sfumato.design.solvers.reduced import show_bounds
 from sfumato.lp.cone.near import PeakSolution, first_losses, solve_peaks
 from sfumato.lp.cone.program import ColumnProgress, Ending
 from sfumato.lp.proof.covering import Cover, covered
-from sfumato.numbers import Floats, at_most
+from sfumato.numbers import Floats, text_above
 from sfumato.watch import TimeIsUp, Watch, watch_of
 
 _ALL_ACTIONS = 64  # Up to so many actions all are solved for at once.
@@ -143,7 +143,7 @@ class _OutputSearch:
 
         def show_round(state: ColumnProgress) -> None:
             some = f"{outputs} of {m} outputs, " if outputs < m else ""
-            stage = f"{some}gap {at_most(state.gap)} among pairs at peaks"
+            stage = f"{some}gap {text_above(state.gap)} among pairs at peaks"
             show_bounds(self.progress, done + state.iteration, self.value, self.bound, self.watch, stage)
 
         return show_round

@@ -32,7 +32,7 @@ from sfumato.lp.cone.program import (
     relative_gap,
 )
 from sfumato.lp.cone.run import Progress, Run, guarded
-from sfumato.numbers import Floats, Integers, at_least, told_apart
+from sfumato.numbers import Floats, Integers, text_below, told_apart
 from sfumato.watch import Watch, watch_of
 
 _MOST_ITERATIONS = 1000
@@ -167,7 +167,7 @@ class _Search:
         if self.matrix is None:
             raise NotConverged(
                 f"after {self.run.iterations} iterations ({ended}) a limit is still exceeded, by {self.missed:.1e} of "
-                f"its level; the value is at least {at_least(self.bound, 6)}",
+                f"its level; the value is at least {text_below(self.bound, 6)}",
                 gap=np.inf,
             )
         kept = method.kept if method.kept is not None and method.kept.bound > self.bound else None

@@ -25,7 +25,7 @@ from sfumato.lp.cone.general_iterate import BlockIterate, Kept
 from sfumato.lp.cone.loop import Tuning, step
 from sfumato.lp.cone.program import Ending, check_tolerance, relative_gap
 from sfumato.lp.cone.run import Progress, Run, guarded
-from sfumato.numbers import at_least
+from sfumato.numbers import text_below
 from sfumato.watch import Watch, watch_of
 
 _MOST_ITERATIONS = 400
@@ -172,7 +172,7 @@ class _Best:
         if self.point is None:
             raise NotConverged(
                 f"after {self.run.iterations} iterations ({ended}) the sums are still off by {self.method.lack:.1e} of "
-                f"their totals; the value is at least {at_least(self.bound, 6)}",
+                f"their totals; the value is at least {text_below(self.bound, 6)}",
                 gap=np.inf,
             )
         matrix, duals, columns = self.method.matrix(self.point), self.method.duals(self.duals), self.method.columns

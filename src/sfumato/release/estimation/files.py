@@ -21,7 +21,7 @@ from sfumato.errors import InvalidInput, NotSupported, few, keyword, shown
 from sfumato.numbers import Floats
 from sfumato.release.estimation.counts import WeightedCounts, counts_of_sums, row_sums, weights_of
 from sfumato.release.formats.decimals import check_decimal
-from sfumato.release.formats.reading import file_cells, file_decimal, named
+from sfumato.release.formats.reading import file_cells, file_decimal, told_with_file
 from sfumato.release.rows import (
     MISSING,
     NOT_A_NUMBER,
@@ -135,13 +135,15 @@ def released_counts(
     if mark is not None and (kind != "csv" or weights is None):
         raise InvalidInput(f"{keyword('decimal')} is for weights of a CSV file")
     if mark is None:
-        mark = "." if kind != "csv" or weights is None else named(path, file_decimal, path, [weights], delimiter)
+        mark = (
+            "." if kind != "csv" or weights is None else told_with_file(path, file_decimal, path, [weights], delimiter)
+        )
     work = _Tally(finders, by, weights is not None, on_unknown == "drop", mark)
     for batch in file_cells(path, kind, wanted, delimiter):
-        named(path, work.add, [batch[name] for name in wanted])
+        told_with_file(path, work.add, [batch[name] for name in wanted])
     if not work.rows:
         raise InvalidInput(f"{path} has no rows")
-    return ReleasedCounts(tuple(names), named(path, work.parts), work.rows, work.dropped, by, mark)
+    return ReleasedCounts(tuple(names), told_with_file(path, work.parts), work.rows, work.dropped, by, mark)
 
 
 class _Tally:

@@ -30,7 +30,7 @@ from sfumato.arguments import integer, one_of, optional_function, positive
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.errors import InvalidInput, NotConverged
-from sfumato.numbers import Floats, at_most, floats, told_apart
+from sfumato.numbers import Floats, floats, text_above, told_apart
 from sfumato.release.estimation.counts import counted_rows, refuse_impossible
 
 _LARGEST_NEWTON = 4000  # secrets; the Hessian then takes 128 MB and a step some ten seconds
@@ -230,7 +230,7 @@ def _squared(
             longest = max(4.0, longest / 4)
         path.append(value)
         if len(path) % 100 == 0:
-            progress(f"step {len(path)}, gap {at_most(task.gap(gradient))}")
+            progress(f"step {len(path)}, gap {text_above(task.gap(gradient))}")
     return task.result(weights, len(path) - 1, "squared Bayesian updates", path)
 
 
@@ -259,7 +259,7 @@ def _newton(
         gap = task.gap(full)
         best = min(best, (gap, everywhere), key=lambda pair: pair[0])
         path.append(value)
-        progress(f"step {step}, gap {at_most(gap)}")
+        progress(f"step {step}, gap {text_above(gap)}")
         # without the secrets that the start excludes, nothing more can be done
         if gap <= tolerance or task.gap(gradient) <= tolerance / 2:
             break

@@ -67,7 +67,7 @@ def complaints_of_reading(source: Path, kind: str) -> Iterator[None]:
         raise InvalidFile(f"{source} cannot be read as {kind}: {reason}") from error
 
 
-def reading(source: Path, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
+def read_batches(source: Path, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
     """The same batches; what goes wrong in reading is told apart from what goes wrong in writing."""
     while True:
         with complaints_of_reading(source, kind):
@@ -77,7 +77,7 @@ def reading(source: Path, kind: str, batches: Iterator[Any]) -> Iterator[Any]:
         yield batch
 
 
-def named(source: Path, work: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+def told_with_file(source: Path, work: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
     """What a call returns; what it complains about is told with the file."""
     try:
         return work(*arguments, **keywords)
@@ -116,7 +116,7 @@ def arrow_file(source: Path) -> Iterator[ArrowFile]:
 
 
 def _sound(source: Path, batches: Iterator[Any]) -> Iterator[Any]:
-    for batch in reading(source, "Arrow", batches):
+    for batch in read_batches(source, "Arrow", batches):
         with complaints_of_reading(source, "Arrow"):
             batch.validate(full=True)  # what a damaged file says of its own layout is not believed
         yield batch
@@ -219,7 +219,7 @@ def _parquet_batches(
     with complaints_of_reading(file, "Parquet"):
         opened = pq.ParquetFile(file, read_dictionary=list(dictionaries))
     with opened:
-        yield from reading(file, "Parquet", opened.iter_batches(rows, columns=wanted))
+        yield from read_batches(file, "Parquet", opened.iter_batches(rows, columns=wanted))
 
 
 def _arrow_batches(file: Path, wanted: list[str] | None, rows: int) -> Iterator[Any]:
@@ -244,7 +244,7 @@ def _json(file: Path, kind: str, wanted: list[str] | None) -> Iterator[Any]:
     blocks = file_blocks(file)
     lines = feature_lines(blocks, []) if kind == "geojson" else blocks
     rest = b""
-    for block, final in reading(file, "text", lines):
+    for block, final in read_batches(file, "text", lines):
         *whole, rest = (rest + block).split(b"\n")
         if final:
             whole, rest = [*whole, rest], b""
@@ -334,7 +334,7 @@ def _csv_cells(
 
     def opened(block: bytes, final: bool) -> int | None:
         nonlocal header, places
-        found = named(source, csv_header, block, delimiter_of(source, delimiter), final=final)
+        found = told_with_file(source, csv_header, block, delimiter_of(source, delimiter), final=final)
         if found is None:
             return None
         header = found
@@ -370,6 +370,8 @@ def _text(
     source: Path, opened: Callable[[bytes, bool], int | None], scan: Callable[[Bytes, bool, int], Scanned]
 ) -> Iterator[tuple[Bytes, Scanned]]:
     """The records of a file of text, part after part; what is wrong with them is told with the file."""
-    for part, done in scanned_parts(reading(source, "text", file_blocks(source)), opened, partial(named, source, scan)):
+    for part, done in scanned_parts(
+        read_batches(source, "text", file_blocks(source)), opened, partial(told_with_file, source, scan)
+    ):
         if len(done.first):
             yield part, done

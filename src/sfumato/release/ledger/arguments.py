@@ -35,7 +35,7 @@ def place(path: Any) -> Path:
     return ledger
 
 
-def text(given: Any, what: str) -> str:
+def short_text(given: Any, what: str) -> str:
     """A text, as a plain one: enumerations and the texts of numpy are subclasses."""
     plain = str.__str__(arguments.text(given, what))
     if len(plain) > _LONGEST_TEXT:
@@ -47,7 +47,7 @@ def name(given: Any, what: str) -> str:
     """A text that is not empty."""
     if not isinstance(given, str) or not given:
         raise InvalidInput(f"{what} must be a name, found {shown(given)}")
-    return text(given, what)
+    return short_text(given, what)
 
 
 def column_names(given: Any) -> tuple[str, ...] | None:
@@ -76,12 +76,12 @@ def charge_fields(
     return {
         "dataset": name(dataset, "dataset"),
         "column": name(column, "column"),
-        "scope": text(scope, "scope"),
+        "scope": short_text(scope, "scope"),
         "rows": None if rows is None else integer(rows, "rows", 0, _MOST_TIMES),
         "key": None if key is None else hashlib.sha256(b"sfumato ledger, fingerprint of a key\0" + key).hexdigest(),
         "data": None if data is None else name(data, "data"),
         "token": None if token is None else name(token, "token"),
-        "note": text(note, "note"),
+        "note": short_text(note, "note"),
     }
 
 
@@ -106,12 +106,12 @@ def charged_fields(charge: Charge, *, keyed: bool) -> dict[str, Any]:
             "draws, mechanism=sampler(mechanism, pixels=…, steps=…)"
         )
     return {
-        "space": text(charge.space, "the name of a space"),
-        "unit": text(charge.unit, "a unit"),
+        "space": short_text(charge.space, "the name of a space"),
+        "unit": short_text(charge.unit, "a unit"),
         "metric": name(charge.metric, "the digest of a metric"),
         "promise": name(charge.text, "a promise"),
         "mechanism": name(charge.mechanism, "the digest of a mechanism"),
-        "noise": text(charge.noise or charge.mechanism, "the digest of noise"),
+        "noise": short_text(charge.noise or charge.mechanism, "the digest of noise"),
         "delta": None if charge.delta is None else str(charge.delta),
     }
 
@@ -125,7 +125,7 @@ def limit_fields(dataset: Any, columns: tuple[str, ...] | None, promise: Any, de
         "dataset": None if dataset is None else name(dataset, "dataset"),
         "columns": None if columns is None else json.dumps(columns, ensure_ascii=False),
         "promise": promise,
-        "unit": None if unit is None else text(unit, "unit"),
+        "unit": None if unit is None else short_text(unit, "unit"),
         "delta": delta,
     }
 

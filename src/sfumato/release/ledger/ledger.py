@@ -104,7 +104,7 @@ class Ledger:
             if not create:
                 raise InvalidInput(f"there is no ledger {self.path}")
             store.written(self.path, None if wanted["promise"] is None else wanted)
-        store.check(self.path)
+        store.check_ledger(self.path)
         if wanted["promise"] is not None:
             kept = next((limit for limit in self.limits() if limit.dataset is None), None)
             named = _as_limit(wanted)

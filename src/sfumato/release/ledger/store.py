@@ -200,7 +200,7 @@ def rows_of(connection: sqlite3.Connection, path: Path, table: str, fields: tupl
     return rows
 
 
-def check(path: Path) -> None:
+def check_ledger(path: Path) -> None:
     """Read everything once; an error if the file is not what was written."""
     with reading(path) as connection:
         answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]

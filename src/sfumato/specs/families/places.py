@@ -10,7 +10,7 @@ from sfumato.design.optimal import TOLERANCE
 from sfumato.errors import counted
 from sfumato.losses import Loss
 from sfumato.measures import prior_loss
-from sfumato.numbers import at_least, at_most
+from sfumato.numbers import text_above, text_below
 from sfumato.specs.boxes import BOXES
 from sfumato.specs.families.family import Family
 from sfumato.specs.lists import loss_of, objective_of, outputs_of, prior_of, space_of
@@ -85,9 +85,9 @@ def _summary(best: Design, question: Question) -> list[str]:
     mechanism = best.mechanism
     return [
         f"promise  {on_events(mechanism, question) if mechanism.events else promised(mechanism.privacy)}",
-        f"loss     {loss_amount(best.loss, question, at_most)}{_meaning(question)}",
-        f"bound    {loss_amount(best.bound, question, at_least)}: no mechanism with this promise loses less",
-        f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
+        f"loss     {loss_amount(best.loss, question, text_above)}{_meaning(question)}",
+        f"bound    {loss_amount(best.bound, question, text_below)}: no mechanism with this promise loses less",
+        f"gap      {text_above(best.gap)}" if best.gap else "gap      0, the optimum exactly",
         *ties,
         f"method   {method}, {best.seconds['total']:.2f} s",
         f"outputs  {len(mechanism.outputs)} of {actions}, for {counted(len(question.space), 'secret')}",

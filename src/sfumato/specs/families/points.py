@@ -9,7 +9,7 @@ from sfumato.design import Design, objectives
 from sfumato.design.boxes.optimal import TOLERANCE
 from sfumato.errors import counted, short
 from sfumato.losses import CoordinateLoss
-from sfumato.numbers import at_least, at_most
+from sfumato.numbers import text_above, text_below
 from sfumato.report.box_facts import blind_loss
 from sfumato.report.box_sections import lattice_words
 from sfumato.specs.boxes import BOXES, check_question, outputs_on, prior_on, spec_box
@@ -61,10 +61,10 @@ def _summary(best: Design, question: Question) -> list[str]:
     return [
         f"promise  {promised(mechanism.privacy)}",
         f"about    {about}",
-        f"loss     {loss_amount(best.loss, question, at_most)}{_meaning(question)}{ground_length(best.loss, home)}",
-        f"bound    {loss_amount(best.bound, question, at_least)}: no mechanism with this promise loses less, with "
+        f"loss     {loss_amount(best.loss, question, text_above)}{_meaning(question)}{ground_length(best.loss, home)}",
+        f"bound    {loss_amount(best.bound, question, text_below)}: no mechanism with this promise loses less, with "
         "whatever outputs",
-        f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
+        f"gap      {text_above(best.gap)}" if best.gap else "gap      0, the optimum exactly",
         f"method   {', '.join([best.method, *tries])}, {best.seconds['total']:.2f} s",
         f"lattice  {lattice_words(mechanism)}",
         f"outputs  {counted(len(mechanism.outputs), 'point')}; the prior is constant on {counted(len(home), 'cell')}",

@@ -12,7 +12,7 @@ from sfumato.design import Design, SharesDesign, objectives
 from sfumato.design.optimal import TOLERANCE
 from sfumato.errors import InvalidInput, counted
 from sfumato.measures import mean_workload, workload
-from sfumato.numbers import at_least, at_most
+from sfumato.numbers import text_above, text_below
 from sfumato.specs.boxes import BOXES
 from sfumato.specs.families.family import Family
 from sfumato.specs.families.places import (
@@ -65,10 +65,10 @@ def _summary(best: Design, question: Question) -> list[str]:
     why = "" if best.proved else "; by a relaxation, in floats with a margin, so that the file carries no claim"
     return [
         f"promise  {promised(best.mechanism.privacy)}",
-        f"variance {loss_amount(best.loss, question, at_most)}{_meaning(question)}",
+        f"variance {loss_amount(best.loss, question, text_above)}{_meaning(question)}",
         f"         {_ANSWERS} answers give a standard error of {error:.3g}, in the root mean square of {rows}",
-        f"bound    {loss_amount(best.bound, question, at_least)} / N: no mechanism with this promise has less{why}",
-        f"gap      {at_most(best.gap)}" if best.gap else "gap      0, the optimum exactly",
+        f"bound    {loss_amount(best.bound, question, text_below)} / N: no mechanism with this promise has less{why}",
+        f"gap      {text_above(best.gap)}" if best.gap else "gap      0, the optimum exactly",
         f"method   {method}, {best.seconds['total']:.2f} s",
         f"outputs  {len(best.mechanism.outputs)}, for {counted(len(question.space), 'secret')}",
     ]

@@ -21,7 +21,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import check_secrets
 from sfumato.errors import InvalidInput, Mismatch, NotSupported, expect, shown
 from sfumato.losses.loss import Loss
-from sfumato.numbers import Integers, Number, as_written, at_least, at_most
+from sfumato.numbers import Integers, Number, as_written, text_above, text_below
 from sfumato.spaces.distances import Distances
 from sfumato.spaces.finite import FiniteSpace, Structure, label_place
 from sfumato.spaces.lengths import in_unit
@@ -205,5 +205,5 @@ def has_utility(
     worst = max(range(len(lost)), key=lost.__getitem__)
     witness = (goal.function.databases.labels[worst], lost[worst])
     if lost[worst] <= as_written(delta, "delta"):
-        return holds(f"no database misses with probability above {at_most(lost[worst], 6)}", witness)
-    return fails(f"{witness[0]!r} misses with probability {at_least(lost[worst], 6)}", witness)
+        return holds(f"no database misses with probability above {text_above(lost[worst], 6)}", witness)
+    return fails(f"{witness[0]!r} misses with probability {text_below(lost[worst], 6)}", witness)

@@ -9,7 +9,7 @@ from math import inf
 from sfumato.certify.mechanism import Mechanism
 from sfumato.channels.channel import Channel
 from sfumato.channels.prior import Prior
-from sfumato.numbers import at_least, bounds_text
+from sfumato.numbers import bounds_text, text_below
 from sfumato.theory.universal.theorems import OptimalityGround
 from sfumato.verdict import Verdict, fails, holds, undecided
 
@@ -112,7 +112,7 @@ class UniversalDesign:
             return holds("this mechanism is one: its regret is 0 for every prior", self.mechanism)
         if self.lower > 0:
             count = 0 if self.certificate is None else len(self.certificate.priors)
-            within = at_least(self.lower, 3)
+            within = text_below(self.lower, 3)
             return fails(f"no mechanism comes nearer than {within} to the best for {count} priors", self.certificate)
         return undecided(f"the least regret is at most {_ends(0, self.upper)[1]}, and nothing above 0 was proved")
 

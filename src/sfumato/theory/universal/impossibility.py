@@ -13,7 +13,7 @@ from sfumato.channels.prior import Prior
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
 from sfumato.lp import solve
-from sfumato.numbers import Array, at_least, common_denominator
+from sfumato.numbers import Array, common_denominator, text_below
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.theory.universal.answers import RegretCertificate, UniversalDesign
 from sfumato.theory.universal.certificate import certified_below, exact_losses, regret_program
@@ -86,7 +86,7 @@ def _from_design(question: ReducedLoss, design: UniversalDesign) -> Verdict:
 def _impossible(question: ReducedLoss, certificate: RegretCertificate) -> Verdict:
     count, regret = len(certificate.priors), certificate.bound
     witness = Impossibility(certificate.priors, regret, certificate, *_theorem(question))
-    return holds(f"no mechanism comes nearer than {at_least(regret, 3)} to the best for {count} priors", witness)
+    return holds(f"no mechanism comes nearer than {text_below(regret, 3)} to the best for {count} priors", witness)
 
 
 def _candidates(question: ReducedLoss) -> list[Prior]:

@@ -10,7 +10,7 @@ from sfumato.channels.channel import Channel, as_channel
 from sfumato.errors import NotSupported
 from sfumato.losses.loss import Loss
 from sfumato.measures.uncertainty import posterior_loss
-from sfumato.numbers import TABLE_ROUNDING, at_least, at_most
+from sfumato.numbers import TABLE_ROUNDING, text_above, text_below
 from sfumato.privacy.type import PrivacyType
 from sfumato.theory.universal.answers import Better
 from sfumato.theory.universal.cells import LARGEST_MOST, MOST_RAYS
@@ -132,12 +132,12 @@ def _enumerated(question: ReducedLoss, channel: Channel, among: PriorSet, progra
     if better.gap > 0:
         return _failed(better)
     assert regret.upper is not None
-    return undecided(f"its regret is at most {at_most(regret.upper)}, and no counter-example was proved", regret)
+    return undecided(f"its regret is at most {text_above(regret.upper)}, and no counter-example was proved", regret)
 
 
 def _failed(better: Better) -> Verdict:
     weights = [str(w) for w in better.prior.weights]
     if max(map(len, weights)) > 12 or len(weights) > 12:
         weights = [f"{float(w):.3g}" for w in better.prior.weights[:12]] + ["…"] * (len(weights) > 12)
-    gap = str(better.gap) if len(str(better.gap)) <= 16 else at_least(better.gap, 3)
+    gap = str(better.gap) if len(str(better.gap)) <= 16 else text_below(better.gap, 3)
     return fails(f"for the prior ({', '.join(weights)}) another mechanism loses {gap} less", better)

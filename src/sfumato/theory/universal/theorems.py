@@ -18,7 +18,7 @@ from sfumato.channels.channel import Channel
 from sfumato.channels.composition import restrict
 from sfumato.losses.classes import is_single_crossing
 from sfumato.losses.loss import Loss, restrict_loss
-from sfumato.numbers import Array, at_most, common_denominator, fractions, is_exact
+from sfumato.numbers import Array, common_denominator, fractions, is_exact, text_above
 from sfumato.privacy.similarity import similarity
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.finite import FiniteSpace
@@ -46,7 +46,9 @@ class OptimalityGround:
     regret: Fraction = Fraction(0)
 
     def __str__(self) -> str:
-        rounding = f"; up to the rounding of the table (regret at most {at_most(self.regret)})" if self.regret else ""
+        rounding = (
+            f"; up to the rounding of the table (regret at most {text_above(self.regret)})" if self.regret else ""
+        )
         return f"{self.name}: {self.checked}{rounding}"
 
 
@@ -67,7 +69,7 @@ def _on_all_secrets(question: ReducedLoss, channel: Channel) -> OptimalityGround
     moved = None if tight else rounded_by(channel, question.privacy)
     if not tight and moved is None:
         return None
-    near = "" if moved is None else f" (no row of the table is farther from that than {at_most(max(moved))})"
+    near = "" if moved is None else f" (no row of the table is farther from that than {text_above(max(moved))})"
     regret = Fraction(0) if moved is None else rounding_regret(question, moved)
     if len(space) == 2:
         steep = f"both columns are as steep as the type allows{near}, so every mechanism is derived from it"
@@ -163,7 +165,7 @@ def _two_sides(question: ReducedLoss, channel: Channel) -> OptimalityGround | No
     moved = rounded_sides(channel, (first, second), question.privacy.factor_bounds(between[0], _BITS))
     if moved is None:
         return None
-    near = f" (no row of the table is farther from that than {at_most(max(moved))})" if any(moved) else ""
+    near = f" (no row of the table is farther from that than {text_above(max(moved))})" if any(moved) else ""
     kinds = [repr(question.loss.actions[w]) for w in question.kept]
     shape = (
         f"where {kinds[0]} is better and where {kinds[1]} is, rows are the same and columns as steep as allowed{near}"
