@@ -7,7 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.papers.paper_a_universal import UNIVERSAL
+from sfumato.papers.paper_a import UNIVERSAL
 from sfumato.report.priors import entropy_surface, prior_map, prior_map_figure
 from sfumato.theory.universal import universal_design
 

@@ -1,26 +1,34 @@
 """Figures of paper A (Fernandes, McIver, Palamidessi and Ding 2023), recomputed and drawn.
 
-All but the first are at e^ε = 2, where every number is a fraction and every comparison exact.
+All but the first are at e^ε = 2, where every number is a fraction and every comparison exact. Beside them stand the
+spaces that the paper draws, a grid with the pairs that bound each other and a cube, and what it says of universal
+optimality: existence, impossibility, Figure 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from sfumato.channels import Channel, Hyper, Prior, hyper, restrict
-from sfumato.mechanisms import dual_random_response, geometric, random_response
+from sfumato.losses import Loss, absolute, bin, has_dominating_action, is_monotone, is_trivial, matrix, nib
+from sfumato.mechanisms import closest_pair, dual_random_response, geometric, random_response
 from sfumato.numbers import Array
 from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.privacy import PrivacyType, Vertices, count_kernels, is_kernel, kernels, satisfies, vertices
-from sfumato.report.figure import ROLES, SERIES, canvas, caption
+from sfumato.report.figure import ROLES, SERIES, canvas, caption, segments
+from sfumato.report.layout import drawn_places
+from sfumato.report.priors import entropy_surface
 from sfumato.report.simplex import simplex
-from sfumato.spaces import FiniteSpace, discrete, hamming, line
+from sfumato.spaces import FiniteSpace, cycle, discrete, grid, hamming, line, star
+from sfumato.theory.universal import impossibility, is_universally_optimal, universal_design
 
 _ALPHA = Fraction(1, 2)
 
@@ -273,3 +281,186 @@ FIGURES: dict[str, Callable[[], PaperTable]] = {
     "A.fig8": figure_8,
 }
 """The figures of the paper that can be redrawn, by key."""
+
+
+def figure_6b() -> PaperTable:
+    """The 2 × 2 grid with its 3 × 3 points: which pairs bound each other, and which bounds follow from others."""
+    space = grid(3, 3)
+    privacy = PrivacyType(space, alpha="1/2")
+    assert space.coordinates is not None
+    where = np.rint(space.coordinates).astype(int)
+    steps: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for x, z in combinations(range(len(space)), 2):
+        across, along = sorted(np.abs(where[x] - where[z]).tolist(), reverse=True)
+        steps.setdefault((across, along), []).append((x, z))
+    kept = {(int(x), int(z)) for x, z in zip(*space.pairs, strict=True)}
+    rows, families = [], {}
+    for (across, along), pairs in sorted(steps.items(), key=lambda item: item[0][0] ** 2 + item[0][1] ** 2):
+        square = across**2 + along**2
+        distance = str(across) if not along else f"√{square}"
+        needed = sum(pair in kept for pair in pairs)
+        factor = privacy.factor(*(space.labels[x] for x in pairs[0]))[0]
+        rows.append({
+            "step": f"{across}, {along}", "distance": distance, "pairs": len(pairs), "bound e^{εd}": float(factor),
+            "implied by shorter steps": {0: "yes", len(pairs): "no"}[needed],
+        })  # fmt: skip
+        if needed:
+            families[f"distance {distance}"] = pairs
+    notes = (
+        "Sizes count cells: a 2 × 2 grid has 3 × 3 points.",
+        f"{len(kept)} of {len(space) * (len(space) - 1) // 2} pairs bound each other; a step that is a multiple of a "
+        "shorter one adds nothing.",
+    )
+    text = "The 3 × 3 points of a 2 × 2 grid and the pairs whose bounds do not follow from others, by distance."
+    names = [""] * len(space)
+    return PaperTable(
+        "A.fig6b", "The Euclidean type on a 2 × 2 grid, ε = ln 2", tuple(rows), notes,
+        lambda: caption(_drawn(space, families, names), text),
+    )  # fmt: skip
+
+
+def figure_7b() -> PaperTable:
+    """The cube of three bits, and a path along which its distance is that of a line."""
+    cube = hamming(3)
+    rows = []
+    for (i, first), (j, second) in combinations(enumerate(_PATH), 2):
+        rows.append({
+            "from": first, "to": second, "steps along the path": j - i,
+            "Hamming distance": int(cube.distance(first, second)),
+        })  # fmt: skip
+    edges = [(int(x), int(z)) for x, z in zip(*cube.pairs, strict=True)]
+    path = [(cube.index(a), cube.index(b)) for a, b in pairwise(_PATH)]
+    notes = (
+        f"{len(edges)} pairs bound each other: words that differ in one bit. The path is one of the six shortest ones "
+        "from 000 to 111, and all of them are lines.",
+        "The mechanism of Figure 8 is the truncated geometric one along this path.",
+    )
+    text = "Words of three bits and the pairs that differ in one of them; in colour, a path on which distances add up."
+    families = {"one bit differs": edges, "the path": path}
+    return PaperTable(
+        "A.fig7b", "The Hamming type on three bits, and a line in it", tuple(rows), notes,
+        lambda: caption(_drawn(cube, families, [str(label) for label in cube.labels], faint=1), text),
+    )  # fmt: skip
+
+
+def _drawn(
+    space: FiniteSpace, families: Mapping[str, Sequence[tuple[int, int]]], names: Sequence[str], faint: int = 0
+) -> go.Figure:
+    """Points of a space with the pairs of each family as lines; so many of the first families in grey, and thin."""
+    figure = canvas(width=560, height=500)
+    where = drawn_places(space)
+    colours = [ROLES["faint"]] * faint + [SERIES[k] for k in (4, 1, 2)]
+    for (name, pairs), colour, k in zip(families.items(), colours, range(len(families)), strict=False):
+        figure.add_scatter(
+            **segments(where[list(pair)].tolist() for pair in pairs), mode="lines", name=name, hoverinfo="skip",
+            line={"color": colour, "width": 1.5 if k < faint else 4 - k},
+        )  # fmt: skip
+    figure.add_scatter(
+        x=where[:, 0], y=where[:, 1], mode="markers+text", text=list(names), textposition=_outwards(where),
+        marker={"size": 11, "color": ROLES["ink"]}, showlegend=False,
+        hovertext=[str(label) for label in space.labels], hoverinfo="text",
+    )  # fmt: skip
+    figure.update_layout(legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"})
+    figure.update_layout(margin={"t": 48})
+    figure.update_xaxes(visible=False)
+    return figure.update_yaxes(visible=False, scaleanchor="x")
+
+
+def _outwards(where: NDArray[np.float64]) -> list[str]:
+    """Where names go so that lines to the middle do not cross them."""
+    across, up = (where - where.mean(axis=0)).T
+    return [f"{'top' if u > 0 else 'bottom'} {'right' if a > 0 else 'left'}" for a, u in zip(across, up, strict=True)]
+
+
+SPACES: dict[str, Callable[[], PaperTable]] = {"A.fig6b": figure_6b, "A.fig7b": figure_7b}
+"""Figures of spaces, by key."""
+
+
+def theorem_10() -> PaperTable:
+    """On every space the closest-pair mechanism is universally optimal for some monotone loss that is not trivial."""
+    rows = []
+    for space in (line(4), discrete(4), star(3), cycle(5), hamming(2), grid(2, 2, metric="manhattan")):
+        for alpha in ("1/2", "1/5"):
+            privacy = PrivacyType(space, alpha=alpha)
+            mechanism, loss = closest_pair(privacy), _on_the_closest_pair(space)
+            verdict = is_universally_optimal(mechanism, loss)
+            rows.append({
+                "space": space.name, "alpha": alpha,
+                "loss is monotone": exact_cell("holds", str(is_monotone(loss, space).outcome)),
+                "loss is trivial": exact_cell("fails", str(has_dominating_action(loss).outcome)),
+                "universally optimal": exact_cell("holds", str(verdict.outcome)), "ground": verdict.reason,
+            })  # fmt: skip
+    notes = (
+        "The loss is ℓ_bin with the two closest secrets as its only actions, which is monotone in every metric. The "
+        "paper takes 0 at all other secrets instead of 1, which is as good, and not monotone on lines and on discrete "
+        "spaces of three or more.",
+    )
+    return PaperTable(
+        "A.theorem10", "Theorem 10: a universally optimal mechanism exists for some monotone loss", tuple(rows), notes
+    )
+
+
+def _on_the_closest_pair(space: FiniteSpace) -> Loss:
+    """0 for naming the secret, 1 otherwise, where only the two closest secrets can be named."""
+    nearest = int(space.pair_distances.floats.argmin())
+    pair = [int(end[nearest]) for end in space.pairs]
+    return matrix(space, bin(space).matrix[pair], actions=[space.labels[x] for x in pair])
+
+
+def theorem_12() -> PaperTable:
+    """On discrete spaces none is universally optimal for a strictly monotone loss with three actions or more."""
+    rows = []
+    for n in (3, 4):
+        space = discrete(n)
+        two = matrix(space, bin(space).matrix[:2], actions=space.labels[:2])
+        for name, loss in (("bin", bin(space)), ("absolute", absolute(line(n))), ("bin, two actions", two)):
+            for alpha in ("1/2", "1/5"):
+                least = universal_design(loss, PrivacyType(space, alpha=alpha))
+                rows.append({
+                    "case": f"{space.name}, {name}, α = {alpha}", "actions": len(loss.actions),
+                    "exists": exact_cell("fails", str(least.exists.outcome)), "least regret": least.lower,
+                    "priors that prove it": 0 if least.certificate is None else len(least.certificate.priors),
+                })  # fmt: skip
+    notes = (
+        "All of these losses are strictly monotone. With two actions a mechanism serves them, against the theorem.",
+    )
+    return PaperTable(
+        "A.theorem12", "Theorem 12: none for strictly monotone losses on discrete spaces, true from three actions on",
+        tuple(rows), notes,
+    )  # fmt: skip
+
+
+def corollary_13() -> PaperTable:
+    """ℓ_bin on discrete spaces: two priors that no mechanism serves, whatever ε is."""
+    rows = []
+    for n in (3, 4, 5):
+        space = discrete(n)
+        for alpha in ("9/10", "1/2", "1/10"):
+            verdict = impossibility(bin(space), PrivacyType(space, alpha=alpha))
+            priors = verdict.witness.priors if verdict else ()
+            rows.append({
+                "n": n, "alpha": alpha, "impossible": exact_cell("holds", str(verdict.outcome)),
+                "priors": "; ".join("(" + ", ".join(map(str, prior.weights)) + ")" for prior in priors),
+                "regret at one of them": verdict.witness.regret if verdict else "—",
+            })  # fmt: skip
+    return PaperTable("A.corollary13", "Corollary 13: ℓ_bin on discrete spaces with more than two secrets", tuple(rows))
+
+
+def figure_3() -> PaperTable:
+    """U of ℓ_nib on three secrets: not a plane, so the loss is not trivial."""
+    loss = nib(["x₁", "x₂", "x₃"])
+
+    trivial = exact_cell("fails", str(is_trivial(loss).outcome))
+    row = {"loss": loss.name, "trivial": trivial, "planes": len(loss.actions)}
+    return PaperTable(
+        "A.fig3", "Figure 3: the least expected loss of ℓ_nib", (row,), figure=partial(entropy_surface, loss)
+    )
+
+
+UNIVERSAL: dict[str, Callable[[], PaperTable]] = {
+    "A.fig3": figure_3,
+    "A.theorem10": theorem_10,
+    "A.theorem12": theorem_12,
+    "A.corollary13": corollary_13,
+}
+"""Items about universal optimality, by key."""

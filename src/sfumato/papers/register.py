@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sfumato.papers.paper_a import FIGURES
-from sfumato.papers.paper_a_spaces import SPACES
+from sfumato.papers.paper_a import FIGURES, SPACES, UNIVERSAL
 from sfumato.papers.paper_a_tables import TABLES
-from sfumato.papers.paper_a_universal import UNIVERSAL
 from sfumato.papers.paper_b import ITEMS as PAPER_B
 from sfumato.papers.paper_c import ITEMS as PAPER_C
 from sfumato.papers.paper_d import ITEMS as PAPER_D

@@ -37,12 +37,10 @@ from sfumato.specs.families import as_question, best_for
 from sfumato.specs.question import Question, effort_of, promise_of
 from sfumato.specs.spec import Spec, spec_from_values, to_toml
 from sfumato.specs.words import per
-from sfumato.studio.boxes import on_coordinates, point_figures
 from sfumato.studio.families import VIEWS, View
-from sfumato.studio.released import released
 from sfumato.studio.requests import TASKS, checked_spec, key_of
-from sfumato.studio.uploads import cities, point_tables, uploaded
-from sfumato.studio.views import figure_of, packed_floats, table_view
+from sfumato.studio.uploads import cities, point_tables, released, uploaded
+from sfumato.studio.views import figure_of, on_coordinates, packed_floats, point_figures, table_view
 from sfumato.theory import is_universally_optimal
 from sfumato.verdict import Verdict
 from sfumato.watch import Watch
