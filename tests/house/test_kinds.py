@@ -19,7 +19,7 @@ KIND = re.compile(
     rf"isinstance\([^\n]*?\b(?:{CLASSES}|EarthBoxSpec)\b|\.box is (?:not )?None|\bin BOXES\b|\.frame is (?:not )?None"
     r"|[!=]= \"shares\"|\.about [!=]= |\.same_everywhere\b|family\.listed|family\.name [!=]="
 )
-MOST = 110
+MOST = 80
 
 
 def kinds_asked(path: Path) -> list[str]:

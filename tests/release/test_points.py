@@ -98,7 +98,7 @@ def test_a_table_gets_the_density_of_its_points(point: tuple[float, float]) -> N
     rows = 30_000
     table = pa.table({"x": np.full(rows, point[0]), "y": np.full(rows, point[1])})
     made = HIDE.release(table, XY, on_unknown="nearest", most_moved=1)
-    where = output_points(HIDE.outputs, 2)
+    where = output_points(HIDE.outputs, TOWN)
     found = np.array([((made["x"].to_numpy() == x) & (made["y"].to_numpy() == y)).sum() for x, y in where])
     expected = rows * np.array([float(share) for share in HIDE.density(point).weights])
     assert found.sum() == rows and chi2.sf(((found - expected) ** 2 / expected).sum(), 5) > FALSE_ALARM

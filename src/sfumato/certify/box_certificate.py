@@ -64,19 +64,13 @@ def coordinates_certificate(
             "cells": list(box.shape),
             "metric": box.metric,
             "origin": [str(start) for start in box.origin],
-            "frame": None if box.frame is None else _frame(box.frame),
+            "frame": box.surface.to_json(),
         },
         "promise": {"kind": kernel.COORDINATES, **promised, "rate": str(rate)},
         "claims": {},
         "provenance": notes_to_json(provenance),
     }
     return Certificate(header, sections)
-
-
-def _frame(frame: EarthFrame) -> dict[str, Any]:
-    """The map of a box on the Earth, as texts."""
-    single = {name: str(getattr(frame, name)) for name in ("south", "west", "radius", "margin")}
-    return {**single, "degrees": [str(scale) for scale in frame.degrees]}
 
 
 def claim_header(claim: CoordinateClaim, sections: dict[str, Section]) -> dict[str, Any]:
@@ -111,9 +105,7 @@ def box_of(header: kernel.CoordinatesHeader) -> Box:
     """The box that a file describes."""
     about, space = header.box, header.space
     step = tuple(side / cells for side, cells in zip(about.sides, about.cells, strict=True))
-    frame = None
-    if about.frame is not None:
-        frame = EarthFrame(**about.frame._asdict())
+    frame = EarthFrame(**about.frame._asdict()) if about.frame else None
     return Box(about.sides, step, about.metric, space.unit, about.origin, frame)
 
 

@@ -35,6 +35,7 @@ from sfumato.numbers import Array
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import METRICS, Box
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.surface import GREAT_CIRCLE
 
 if TYPE_CHECKING:
     from sfumato.certify.coordinates import BoxMechanism
@@ -152,10 +153,6 @@ def _noise_digest(mechanism: Mechanism) -> str:
 # ----------------------------------------------------------------- coordinates
 
 
-GREAT_CIRCLE = "great circle"
-"""The distance of places on the Earth, as a promise about coordinates names it."""
-
-
 def points_charge(mechanism: BoxMechanism | BoxNoise, rule: list[Any], table: Array) -> Charge:
     """The charge of a mechanism for coordinates: ε for a unit of a norm, or of great circles, whatever its box is.
 
@@ -172,9 +169,7 @@ def box_metric(box: Box) -> str:
 
 
 def _norm(box: Box) -> str:
-    if box.frame is not None:
-        return GREAT_CIRCLE
-    return "euclidean" if box.dimension == 1 else box.metric  # on a line all norms are one
+    return "euclidean" if box.dimension == 1 else box.surface.norm  # on a line all norms are one
 
 
 def coordinate_metric(norm: str, unit: str) -> str:

@@ -36,8 +36,6 @@ from sfumato.privacy.rates import box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.rooms import at_front_door
 from sfumato.spaces.box import Box
-from sfumato.spaces.earth import accepted
-from sfumato.spaces.frame import FULL_TURN, region
 from sfumato.spaces.splines import Rounding
 from sfumato.verdict import Verdict
 
@@ -393,25 +391,14 @@ def _claim(header: kernel.CoordinatesHeader, sections: dict[str, bytes], box: Bo
 
 def axes_of(rounding: Rounding) -> list[tuple[Fraction, tuple[Fraction, ...], int]]:
     """Origin, breaks and degree along each axis, on the Earth in degrees."""
-    frame, axes = rounding.box.frame, rounding.axes
-    if frame is None:
-        return [(corner, axis.breaks, axis.degree) for corner, axis in zip(rounding.box.origin, axes, strict=True)]
-    along = zip((frame.west, frame.south), frame.degrees, axes, strict=True)
-    return [(corner, tuple(scale * at for at in axis.breaks), axis.degree) for corner, scale, axis in along]
+    along = zip(rounding.box.surface.scales, rounding.axes, strict=True)
+    return [(corner, tuple(unit * at for at in axis.breaks), axis.degree) for (corner, unit), axis in along]
 
 
 def rounding_axes(rounding: Rounding) -> tuple[RoundingAxis, ...]:
     """The axes of a lattice, ready to round doubles."""
-    reaches = _reaches(rounding.box)
+    reaches = [None if reach is None else Reach(*reach) for reach in rounding.box.surface.reaches]
     return tuple(rounding_axis(*axis, reach) for axis, reach in zip(axes_of(rounding), reaches, strict=True))
-
-
-def _reaches(box: Box) -> Sequence[Reach | None]:
-    """Which coordinates are taken along each axis: all of them, or the degrees of accepted places."""
-    if box.frame is None:
-        return [None] * box.dimension
-    south, west, north, east = region(box.frame, box.sides)
-    return [Reach(west, east, FULL_TURN), Reach(south, north)]
 
 
 def as_point(point: Any, box: Box) -> tuple[Fraction, ...]:
@@ -421,7 +408,7 @@ def as_point(point: Any, box: Box) -> tuple[Fraction, ...]:
         raise InvalidInput(f"a point of {box.name} has {box.dimension} coordinates, found {shown(point)}")
     if any(isinstance(part, bool | np.bool_) for part in parts):
         raise InvalidInput(f"a coordinate is a number, and no truth value: {shown(point)}")
-    return accepted(tuple(map(exact, parts)), box, shown(point))
+    return box.surface.accepted(tuple(map(exact, parts)), shown(point))
 
 
 def check_prior(prior: Prior, loss: CoordinateLoss, box: Box) -> None:

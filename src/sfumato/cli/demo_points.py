@@ -175,10 +175,8 @@ def invented(towns: tuple[City, ...], number: int) -> Floats:
 
 def on_map(box: Box, places: Floats) -> Floats:
     """Where places lie on the map of a box, in floats."""
-    frame = on_the_earth(box)
-    first = (places[:, 1] - float(frame.west)) / float(frame.degrees[0])
-    second = (places[:, 0] - float(frame.south)) / float(frame.degrees[1])
-    return np.column_stack([first, second])
+    corner, unit = np.array(on_the_earth(box).scales, dtype=float).T
+    return np.asarray((places[:, ::-1] - corner) / unit)
 
 
 def sides_words(box: Box) -> str:

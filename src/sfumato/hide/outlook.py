@@ -20,8 +20,6 @@ from sfumato.release.families import release_family
 from sfumato.release.places import Geometry, Position
 from sfumato.release.rows import TypedValues, Values
 
-_TURN = 360.0
-
 
 @dataclass(frozen=True)
 class Outlook:

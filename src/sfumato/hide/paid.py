@@ -191,7 +191,7 @@ def noisy_counts(looked: Looked, box: Box, epsilon: Fraction) -> NDArray[np.int6
     """How many places lie in each cell, with noise, nothing below 0."""
     counts = np.zeros(box.shape, dtype=np.int64)
     for first, second, _ in looked.places():
-        known = (np.abs(first) <= 90) & (np.abs(second) <= 360) if box.frame is not None else slice(None)
+        known = box.surface.possible((first, second))
         counts += cell_counts(box, (first[known], second[known]))
     drawn = np.asarray(integer_noise(epsilon / 2).draw(counts.ravel()))
     return np.maximum(drawn, 0).reshape(box.shape).astype(np.int64)

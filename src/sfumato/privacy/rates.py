@@ -49,9 +49,9 @@ def bound_promise(privacy: PrivacyType) -> dict[str, Fraction]:
     {'alpha': Fraction(1, 2)}
     """
     privacy, box = as_box_type(privacy)
-    if box.frame is None and privacy.alpha is not None:
-        return {"alpha": privacy.alpha}
     least = ground_stretch(box)[0]
+    if least == 1 and privacy.alpha is not None:
+        return {"alpha": privacy.alpha}
     if privacy.epsilon is not None:
         return {"epsilon": privacy.epsilon / least}
     above = privacy.rate_bounds(_BITS)[1] / least

@@ -72,7 +72,7 @@ class PrivacyType:
 
     def __repr__(self) -> str:
         unit = f" per {self.space.unit}" if self.space.unit else ""
-        unit += " on the ground" if isinstance(self.space, Box) and self.space.frame is not None else ""
+        unit += self.space.surface.aim if isinstance(self.space, Box) else ""
         promise = f"epsilon={self.rate:g}" if self.alpha is None else f"alpha={self.alpha}"
         return f"PrivacyType({self.space.name}, {promise}{unit})"
 

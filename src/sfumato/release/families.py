@@ -7,9 +7,7 @@ coordinates.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import inf
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,16 +20,14 @@ from sfumato.release.places import Place, Position, coordinates_of
 from sfumato.release.points import output_points, points_of
 from sfumato.release.rows import Integers, Labels, Secrets, line_position
 from sfumato.release.sampler import Sampler
-from sfumato.spaces.box import Box, as_box
-from sfumato.spaces.frame import region
-from sfumato.spaces.ground import EARTH_RADIUS_KM, ground_lengths, sphere_radius
+from sfumato.spaces.box import as_box
+from sfumato.spaces.ground import EARTH_RADIUS_KM, sphere_radius
 from sfumato.spaces.lengths import METRES
 
 Corners = tuple[float, float, float, float]
 """Least first and second coordinate, then the largest ones; latitude comes first."""
 
 _SAME_EARTH = 0.01  # radii that are called the Earth's differ by half of this
-_TURN = 360.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,41 +162,17 @@ def _rows_of_list(draws: Sampler, given: list[Any]) -> NDArray[Any]:
 
 
 def _told_of_points(draws: Sampler) -> Floats:
-    box = as_box(draws.domain.box)
-    return output_points(draws.outputs or (), box.dimension, box.frame)
+    return output_points(draws.outputs or (), as_box(draws.domain.box))
 
 
 def _xy_of_points(draws: Sampler) -> tuple[Floats, Floats]:
-    where = _told_of_points(draws)
-    return (where[:, 0], where[:, 1]) if as_box(draws.domain.box).frame is None else (where[:, 1], where[:, 0])
+    x, y = as_box(draws.domain.box).surface.turned(_told_of_points(draws).T)
+    return x, y
 
 
 def _corners_of_box(domain: Domain) -> Corners | None:
-    box = as_box(domain.box)
-    if box.frame is None:
-        ends = [*box.origin, *(o + side for o, side in zip(box.origin, box.sides, strict=True))]
-    else:
-        ends = list(region(box.frame, box.sides))
-    return (float(ends[0]), float(ends[1]), float(ends[2]), float(ends[3])) if len(ends) == 4 else None
-
-
-def _gaps_of_points(domain: Domain, first: Floats, second: Floats) -> Floats:
-    box: Box = as_box(domain.box)
-    if box.frame is None:
-        low = np.array([float(o) for o in box.origin])[:, None]
-        points = np.stack([first, second])
-        sides = np.array([float(side) for side in box.sides])[:, None]
-        return np.asarray(np.linalg.norm(points - np.clip(points, low, low + sides), axis=0))
-    south, west, north, east = map(float, region(replace(box.frame, margin=Fraction(0)), box.sides))
-    beyond = (second - west) % _TURN
-    width = east - west
-    nearer = np.where(beyond - width <= _TURN - beyond, east, west)
-    there = np.stack([np.where(beyond <= width, second, nearer), np.clip(first, south, north)], axis=1)
-    here = np.stack([second, first], axis=1)
-    on_earth = np.abs(first) <= 90
-    lengths = ground_lengths(here, there, "sphere", box.unit)
-    inside = (beyond <= width) & (first >= south) & (first <= north)
-    return np.where(inside, 0.0, np.where(on_earth, lengths, inf))
+    ends = tuple(map(float, as_box(domain.box).surface.region))
+    return (ends[0], ends[1], ends[2], ends[3]) if len(ends) == 4 else None
 
 
 LISTED = ReleaseFamily(
@@ -229,7 +201,7 @@ POINTS = ReleaseFamily(
     points=_xy_of_points,
     on_the_ground=lambda domain: as_box(domain.box).frame is not None,
     corners=_corners_of_box,
-    gaps=_gaps_of_points,
+    gaps=lambda domain, first, second: as_box(domain.box).surface.gaps((first, second)),
     example=lambda domain: (None, tuple(as_box(domain.box).origin)),
     rows=lambda draws, given: np.array(given, dtype=np.float64).reshape(len(given), -1),
 )

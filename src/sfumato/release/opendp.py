@@ -162,12 +162,11 @@ def _opendp() -> Any:
 def _secrets_of(dp: Any, draws: Sampler, metric: str) -> Any:
     """The domain of the secrets, OpenDP's own for integers."""
     space, secrets, box = draws.domain.space, draws.secrets, draws.domain.box
-    if box is not None and box.frame is not None:
-        raise NotSupported(
+    if box is not None:
+        box.surface.needs_a_plane(
             f"places of {box.name} as inputs of OpenDP, which knows no great circles",
             ["release with Place('lat', 'lon')", "a plain box, sf.box(…), with coordinates of the map"],
         )
-    if box is not None:
         return dp.user_domain(f"PointsWith({box.dimension} coordinates)", lambda point: _is_point(point, box))
     if secrets is None:
         return dp.atom_domain(T=int)

@@ -9,8 +9,7 @@ the box is refused whatever the policy: nothing is promised about it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -20,15 +19,15 @@ from numpy.typing import NDArray
 
 from sfumato.draws.plans import Tuples
 from sfumato.draws.rounding import Reach
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, keyword, worded
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, SfumatoError, keyword, worded
 from sfumato.numbers import Floats, exact, float_above, float_below, nearest_float
 from sfumato.release.keys import id_digests
 from sfumato.release.places import Place, Position
 from sfumato.release.rows import BadRow, Located, Rows, Secrets, Values, bad_coordinate, coordinates_in, leaves_out
 from sfumato.spaces.axes import look_swapped, swap_columns, swapped_axes
 from sfumato.spaces.box import NORMS, Box
-from sfumato.spaces.earth import beyond, on_the_earth
-from sfumato.spaces.frame import FULL_TURN, EarthFrame, region
+from sfumato.spaces.earth import on_the_earth
+from sfumato.spaces.surface import Earth, Plane
 
 _SALT = b"sfumato points\0\0"
 _DOUBLES = ord("d")
@@ -92,8 +91,8 @@ class Points(Secrets):
         return self.moved(points, inside)
 
     def read(self, columns: Sequence[Any] | Floats) -> Floats:
-        """Columns, or one row of them, in the order of the axes and back; −0 is 0."""
-        return np.asarray(columns, dtype=np.float64) + 0.0
+        """Columns, or one row of them, in the order of the axes and back: on the Earth latitude is first; −0 is 0."""
+        return np.asarray(self.box.surface.turned(np.asarray(columns, dtype=np.float64))) + 0.0
 
     def taken(self, points: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which points lie inside of the box, and which can be moved to it; what is no number is neither."""
@@ -153,17 +152,9 @@ class EarthPoints(Points):
     @cached_property
     def reaches(self) -> tuple[tuple[Reach, Reach], tuple[Reach, Reach]]:
         """Longitudes and latitudes of the box, and of all that is accepted."""
-        frame = on_the_earth(self.box)
-        inner = region(replace(frame, margin=Fraction(0)), self.box.sides)
-        outer = region(frame, self.box.sides)
-        first, second = (
-            (Reach(west, east, FULL_TURN), Reach(south, north)) for south, west, north, east in (inner, outer)
-        )
-        return first, second
-
-    def read(self, columns: Sequence[Any] | Floats) -> Floats:
-        """Latitude and longitude as longitude and latitude, and back; −0 is 0."""
-        return super().read(columns)[::-1]
+        outer = on_the_earth(self.box)
+        inside, accepted = ((Reach(*across), Reach(*up)) for across, up in (outer.inner.reaches, outer.reaches))
+        return inside, accepted
 
     def taken(self, points: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which places lie inside of the box, and which within its margin."""
@@ -181,12 +172,9 @@ class EarthPoints(Points):
 
     def _gaps(self, places: Floats) -> Floats:
         """How far places lie outside of the box, on its map."""
-        frame = on_the_earth(self.box)
         _, added = _all_taken(self.reaches[1], places)
-        corner, scale, sides = (
-            np.array(values, dtype=float)[:, None]
-            for values in ((frame.west, frame.south), frame.degrees, self.box.sides)
-        )
+        corner, scale = np.array(self.box.surface.scales, dtype=float).T[..., None]
+        sides = np.array(self.box.sides, dtype=float)[:, None]
         along = (places + added - corner) / scale
         return np.asarray(np.linalg.norm(along - np.clip(along, 0.0, sides), axis=0))
 
@@ -194,7 +182,7 @@ class EarthPoints(Points):
         if self.on_unknown != "nearest" or not np.isfinite(point).all():
             return super()._complaint(batch, point, row, first)
         names, where = ", ".join(map(repr, self.columns)), tuple(point.tolist())
-        return BadRow(f"{names} are {where}, which {beyond(self.box)}", first + row + 1, where)
+        return BadRow(f"{names} are {where}, which {on_the_earth(self.box).beyond}", first + row + 1, where)
 
     def _corners(self) -> str:
         inner = self.reaches[0][::-1]
@@ -211,17 +199,9 @@ def _all_taken(reaches: Sequence[Reach], places: Floats | Sequence[Floats]) -> t
 def points_of(column: str | Position, box: Box, *, on_unknown: str, within: Any = None) -> Points:
     """How columns become points of a box; on an interval one column may be named by a text."""
     named = Position(column) if isinstance(column, str) else column
-    if box.frame is not None and not isinstance(named, Place):
-        columns = worded("Place('lat', 'lon')", "lat", "lon")
-        raise InvalidInput(
-            f"the points of {box.name} are places: name the columns of latitude and longitude, {columns}"
-        )
-    if isinstance(named, Place) and box.frame is None:
-        on_the_ground = worded("sf.spaces.earth_box", "earth_box")
-        raise NotSupported(
-            f"latitudes and longitudes on {box.name}, whose points have coordinates in {box.unit or 'its unit'}",
-            [f"{_position(box)} with coordinates of the box", f"a box on the Earth, by {on_the_ground}"],
-        )
+    finder, held = _FINDERS[type(box.surface)]
+    if isinstance(named, Place) != (held is Place):
+        raise _held_otherwise(held, box)
     if len(named.columns) != box.dimension:
         raise Mismatch(
             "columns of coordinates", (f"{box.dimension} columns",), named.columns,
@@ -233,7 +213,28 @@ def points_of(column: str | Position, box: Box, *, on_unknown: str, within: Any 
             f"{keyword('within')} is for lists of places: points outside of a box are refused, or moved to it with "
             f"{keyword('on_unknown', 'nearest')}"
         )
-    return (Points if box.frame is None else EarthPoints)(named.columns, box, on_unknown)
+    return finder(named.columns, box, on_unknown)
+
+
+_FINDERS: dict[type[Plane], tuple[type[Points], type[Position]]] = {
+    Plane: (Points, Position),
+    Earth: (EarthPoints, Place),
+}
+"""How rows become points, and what names their columns."""
+
+
+def _held_otherwise(held: type[Position], box: Box) -> SfumatoError:
+    """What to say to who names coordinates of a box on the Earth, or places of one that is not there."""
+    if held is Place:
+        columns = worded("Place('lat', 'lon')", "lat", "lon")
+        return InvalidInput(
+            f"the points of {box.name} are places: name the columns of latitude and longitude, {columns}"
+        )
+    on_the_ground = worded("sf.spaces.earth_box", "earth_box")
+    return NotSupported(
+        f"latitudes and longitudes on {box.name}, whose points have coordinates in {box.unit or 'its unit'}",
+        [f"{_position(box)} with coordinates of the box", f"a box on the Earth, by {on_the_ground}"],
+    )
 
 
 def _position(box: Box) -> str:
@@ -242,25 +243,20 @@ def _position(box: Box) -> str:
     return worded(f"Position({', '.join(map(repr, names))})", *names)
 
 
-def output_points(outputs: Sequence[Any], dimension: int, frame: EarthFrame | None = None) -> Floats:
+def output_points(outputs: Sequence[Any], box: Box) -> Floats:
     """The coordinates of outputs, one row an output, each the double nearest to the exact one.
 
     On the Earth they are latitude and longitude.
     """
+    surface = box.surface
     if isinstance(outputs, Tuples):  # all tuples of few coordinates, each of which becomes one of a place
-        axes = [[exact(y) for y in axis] for axis in outputs.axes]
-        if frame is not None:
-            east, north = axes
-            axes = [[frame.place((x, Fraction(0)))[1] for x in east], [frame.place((Fraction(0), y))[0] for y in north]]
-        many = prod(map(len, axes))
+        many = prod(map(len, outputs.axes))
         if many > _MOST_OUTPUTS:
             raise NotSupported(
                 f"telling {many:,} points by their coordinates", ["a promise over a larger distance", "a smaller box"]
             )
-        along = [np.array([nearest_float(y) for y in axis]) for axis in axes]
-        parts = [part.ravel() for part in np.meshgrid(*along, indexing="ij")]
-        return np.stack(parts if frame is None else parts[::-1], axis=1)
-    rows = [tuple(map(exact, y if isinstance(y, tuple) else (y,))) for y in outputs]
-    if frame is not None:
-        rows = [frame.place(row) for row in rows]
-    return np.array([list(map(nearest_float, row)) for row in rows]).reshape(len(rows), dimension)
+        axes = [[surface.coordinate(axis, exact(y)) for y in values] for axis, values in enumerate(outputs.axes)]
+        parts = np.meshgrid(*(np.array([nearest_float(y) for y in values]) for values in axes), indexing="ij")
+        return np.stack(surface.turned([part.ravel() for part in parts]), axis=1)
+    rows = [surface.place(tuple(map(exact, y if isinstance(y, tuple) else (y,)))) for y in outputs]
+    return np.array([list(map(nearest_float, row)) for row in rows]).reshape(len(rows), box.dimension)

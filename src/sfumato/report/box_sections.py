@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
 from typing import Any
@@ -44,8 +43,15 @@ from sfumato.report.sections_words import (
 )
 from sfumato.spaces.box import NORMS, Box
 from sfumato.spaces.earth import ground_range, ground_stretch, ground_words
+from sfumato.spaces.surface import GREAT_CIRCLE
 
-_NORMS = {"euclidean": "Euclidean distance", "manhattan": "Manhattan distance", "chebyshev": "largest difference"}
+_NORMS = {
+    "euclidean": "Euclidean distance",
+    "manhattan": "Manhattan distance",
+    "chebyshev": "largest difference",
+    GREAT_CIRCLE: "distance on the ground, along a great circle,",
+}
+"""The distance that a promise is about, in words."""
 _BITS = 64
 
 
@@ -79,15 +85,13 @@ def box_intro(facts: BoxFacts) -> str:
 
 def _diameter(box: Box) -> Fraction:
     """The distance of opposite corners, rounded up; on the Earth no two points of the ground are farther apart."""
-    if box.frame is not None:
-        return _diameter(replace(box, frame=None)) / ground_stretch(box)[0]
     if box.metric == "manhattan":
         return sum(box.sides, Fraction(0))
     if box.metric == "chebyshev" or box.dimension == 1:
         return max(box.sides)
     square = sum((side * side for side in box.sides), Fraction(0))
     scaled = (square.numerator << 2 * _BITS) // square.denominator
-    return Fraction(isqrt(scaled) + 1, 1 << _BITS)
+    return Fraction(isqrt(scaled) + 1, 1 << _BITS) / ground_stretch(box)[0]
 
 
 def box_promise(facts: CoordinateFacts) -> str:
@@ -98,15 +102,14 @@ def box_promise(facts: CoordinateFacts) -> str:
     lead = paragraph(
         "Take any two points of the box, on two sides of a border or a step apart, and anybody, whatever they know. "
         "What the mechanism tells changes the odds between the two by a factor of at most e<sup>εd</sup>, where d is "
-        f"their {_norm(box)} and {escaped(epsilon_words(privacy))}.",
+        f"their {_NORMS[box.surface.norm]} and {escaped(epsilon_words(privacy))}.",
         kind="lead",
     )
     return section(
         "promise", "What an adversary can tell", lead, *spelled_odds(privacy, scales, "points"),
-        "" if box.frame is None else paragraph(
-            f"The box is a flat map of a part of the Earth: {escaped(ground_words(box))}. Points on this page are "
-            "those of the map."
-        ),
+        paragraph(
+            f"The box is a flat map of a part of the Earth: {escaped(words)}. Points on this page are those of the map."
+        ) if (words := ground_words(box)) else "",
         paragraph(
             "<strong>The promise is about points, not about cells.</strong> A table whose secrets are cells promises "
             "two people on the two sides of a border no more than it promises their cells, however close they are. "
@@ -118,22 +121,17 @@ def box_promise(facts: CoordinateFacts) -> str:
     )  # fmt: skip
 
 
-def _norm(box: Box) -> str:
-    """Which distance a promise is about."""
-    return _NORMS[box.metric] if box.frame is None else "distance on the ground, along a great circle,"
-
-
 def _outside(box: Box) -> str:
     """What becomes of coordinates outside of the box."""
-    if box.frame is None:
+    margin = box.surface.margin
+    if margin is None:
         return (
             "Coordinates outside of the box are moved to its nearest point first, which brings no two points further "
             "apart and costs no privacy."
         )
-    margin = with_unit(near(box.frame.margin), box.unit)
     return (
-        f"Places up to {margin} outside of the box count as its nearest point, and the promise is proved for them too. "
-        "Places farther out are refused, since nothing is promised about them."
+        f"Places up to {with_unit(near(margin), box.unit)} outside of the box count as its nearest point, and the "
+        "promise is proved for them too. Places farther out are refused, since nothing is promised about them."
     )
 
 
@@ -176,9 +174,10 @@ def box_cost(facts: CoordinateFacts, more: str = "") -> str:
 def _on_the_ground(facts: CoordinateFacts) -> str:
     """How lengths of a map compare with those on the ground; empty for a plain box."""
     box, value = facts.box, facts.value
-    if box.frame is None:
+    stretches = ground_words(box)
+    if not stretches:
         return ""
-    words = f"Lengths here are those of the box: {escaped(ground_words(box))}."
+    words = f"Lengths here are those of the box: {escaped(stretches)}."
     if value is not None:
         low, high = ground_range(value, box)
         words += (
@@ -395,7 +394,7 @@ def coordinates_proof(facts: CoordinateFacts, file: str, rows: Sequence[tuple[st
 
 def _rate_words(mechanism: CoordinateMechanism) -> str:
     exactly = mechanism.privacy.epsilon is not None and mechanism.rate == mechanism.privacy.epsilon
-    if mechanism.box.frame is not None:
+    if ground_words(mechanism.box):
         return f"{near(mechanism.rate, 8)} for a unit of the map, which is enough for the ground"
     return near(mechanism.rate, 8) + ("" if exactly else ", a rational just below the one that is promised")
 

@@ -25,6 +25,7 @@ from sfumato.spaces.finite import check_size
 from sfumato.spaces.frame import EarthFrame
 from sfumato.spaces.ground import EARTH_RADIUS_KM, is_earth
 from sfumato.spaces.lengths import as_length, as_unit, in_unit
+from sfumato.spaces.surface import Earth, Plane
 
 MetricName = Literal["euclidean", "manhattan", "chebyshev"]
 NORMS: dict[str, float] = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": inf}
@@ -94,6 +95,11 @@ class Box:
     def dimension(self) -> int:
         """The number of coordinates of a point."""
         return len(self.sides)
+
+    @property
+    def surface(self) -> Plane:
+        """Where its points lie, on a plane or on the Earth, and all that depends on that."""
+        return Plane(self) if self.frame is None else Earth(self, self.frame)
 
     @property
     def low(self) -> Fraction:

@@ -21,7 +21,7 @@ import numpy as np
 
 from sfumato.numbers import Floats, Integers
 from sfumato.spaces.box import Box
-from sfumato.spaces.earth import cells_at
+from sfumato.spaces.earth import cells_at, on_the_earth
 from sfumato.spaces.frame import EarthFrame
 from sfumato.spaces.ground import EARTHS, Cells, Ground
 from sfumato.spaces.libraries import h3_library, shapely_library
@@ -87,9 +87,7 @@ class SquareCells(Cells):
         """Four corners each."""
         west, south = (np.array([float(at) for at in self.box.breaks(axis)]) for axis in (0, 1))
         column, row = np.divmod(self.places, self.box.shape[1])
-        frame = self.box.frame
-        assert frame is not None
-        (first, up), (wide, high) = (float(frame.west), float(frame.south)), map(float, frame.degrees)
+        (first, wide), (up, high) = (map(float, scale) for scale in self.box.surface.scales)
         corners = np.stack([column, row], axis=1)[:, None] + np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
         x, y = first + wide * west[corners[..., 0]], up + high * south[corners[..., 1]]
         return [[ring] for ring in np.stack([x, y], axis=2)]
@@ -100,14 +98,12 @@ class SquareCells(Cells):
 
     def to_json(self) -> dict[str, Any]:
         """The map and the cells of the box, as texts."""
-        box, frame = self.box, self.box.frame
-        assert frame is not None
-        scalars = {name: str(getattr(frame, name)) for name in ("south", "west", "radius", "margin")}
-        lists = {"degrees": frame.degrees, "sides": box.sides}
-        listed = {name: [str(value) for value in values] for name, values in lists.items()}
+        box = self.box
+        sides = [str(side) for side in box.sides]
         whole = len(self.places) == len(box) and bool((np.diff(self.places) == 1).all())
         places = None if whole else self.places.tolist()
-        return {"kind": self.kind, **scalars, **listed, "shape": list(box.shape), "unit": box.unit, "places": places}
+        about = on_the_earth(box).to_json() | {"sides": sides, "shape": list(box.shape), "unit": box.unit}
+        return {"kind": self.kind, **about, "places": places}
 
     @property
     def words(self) -> str:

@@ -29,6 +29,7 @@ from sfumato.spaces.constructors import EARTH_RADIUS_KM
 from sfumato.spaces.frame import EarthFrame, Sides, cosine_of_top, degrees_of_arc, region, stretch
 from sfumato.spaces.lengths import METRES, in_unit
 from sfumato.spaces.libraries import pyproj_library
+from sfumato.spaces.surface import Earth
 
 __all__ = [
     "counts_on_cells",
@@ -212,8 +213,7 @@ def ground_stretch(box: Box) -> tuple[Fraction, Fraction]:
     ‖Δ‖ ≥ k_min·d for all places of the box. So a mean distance L on the map is one between L / k_max and L / k_min on
     the ground.
     """
-    box = as_box(box)
-    return (Fraction(1), Fraction(1)) if box.frame is None else stretch(box.frame, box.sides)
+    return as_box(box).surface.stretch
 
 
 def ground_range(length: Number, box: Box) -> tuple[Fraction, Fraction]:
@@ -240,22 +240,15 @@ def ground_words(box: Box) -> str:
     >>> ground_words(earth_box("40.70 N", "74.02 W", sides=(10, 10), step="500 m"))
     'distances on the map are 0.998309 to 1 times those on the ground, a sphere of radius 6371.0088 km'
     """
-    frame = as_box(box).frame
-    if frame is None:
-        return ""
-    least, most = (f"{float(k):g}" for k in ground_stretch(box))
-    return (
-        f"distances on the map are {least} to {most} times those on the ground, a sphere of radius "
-        f"{float(frame.radius):.9g} {box.unit}"
-    )
+    return as_box(box).surface.words
 
 
-def on_the_earth(box: Box) -> EarthFrame:
-    """The frame of a box; an error for a box that is not on the Earth."""
-    frame = as_box(box).frame
-    if frame is None:
+def on_the_earth(box: Box) -> Earth:
+    """The surface of a box on the Earth; an error for a box that is not there."""
+    surface = as_box(box).surface
+    if not isinstance(surface, Earth):
         raise InvalidInput(f"{box.name} is not on the Earth: earth_box(south, west, …) makes one that is")
-    return frame
+    return surface
 
 
 def to_box(box: Box, latitude: Number, longitude: Number) -> tuple[Fraction, ...]:
@@ -270,27 +263,7 @@ def to_box(box: Box, latitude: Number, longitude: Number) -> tuple[Fraction, ...
     >>> round(float(x), 3), round(float(y), 3)
     (2.88..., 5.38...)
     """
-    point = on_the_earth(box).coordinates(latitude, longitude)
-    return accepted(point, box, f"({shown(latitude)}, {shown(longitude)})")
-
-
-def accepted(point: tuple[Fraction, ...], box: Box, name: str) -> tuple[Fraction, ...]:
-    """The point, if a promise about the box holds for it: anywhere on a plain box, up to the margin on the Earth."""
-    frame = box.frame
-    if frame is not None and any(
-        not -frame.margin <= at <= side + frame.margin for at, side in zip(point, box.sides, strict=True)
-    ):
-        raise InvalidInput(f"{name} {beyond(box)}")
-    return point
-
-
-def beyond(box: Box) -> str:
-    """What is wrong with a place that is not accepted, after its name."""
-    frame = on_the_earth(box)
-    return (
-        f"lies more than {short(frame.margin)} {box.unit} outside of {box.name}: nothing is promised about it, "
-        "leave it out, or take a larger box"
-    )
+    return on_the_earth(box).point((latitude, longitude), f"({shown(latitude)}, {shown(longitude)})")
 
 
 def to_earth(box: Box, point: Sequence[Number]) -> tuple[Fraction, Fraction]:
@@ -363,20 +336,13 @@ def cells_at(box: Box, columns: Sequence[NDArray[Any]]) -> Integers:
     Coordinates are doubles, each the rational that it stores, or rationals (objects), as they are written. A cell has
     its lower borders, and the box all of its own.
     """
-    frame = box.frame
-    if frame is None:
-        places = [
-            _cells(along, [low + at for at in box.breaks(axis)])
-            for axis, (along, low) in enumerate(zip(columns, box.origin, strict=True))
-        ]
-        return _index(places, box)
-    latitude, longitude = columns
-    rows = _cells(latitude, [frame.south + at * frame.degrees[1] for at in box.breaks(1)])
-    found = np.full(len(rows), -1, dtype=np.int64)
-    for turn in (-360, 0, 360):  # a longitude is compared as it is
-        across = _cells(longitude, [frame.west + turn + at * frame.degrees[0] for at in box.breaks(0)])
-        found = np.maximum(found, _index([across, rows], box))
-    return found
+    surface = box.surface
+    values = surface.turned(columns)
+    borders = [[low + unit * at for at in box.breaks(axis)] for axis, (low, unit) in enumerate(surface.scales)]
+    others = [_cells(along, ends) for along, ends in zip(values[1:], borders[1:], strict=True)]
+    turned = ([turn + end for end in borders[0]] for turn in surface.turns)  # a longitude is compared as it is
+    found = [_index([_cells(values[0], ends), *others], box) for ends in turned]
+    return np.asarray(np.max(found, axis=0))
 
 
 def _index(places: Sequence[Integers], box: Box) -> Integers:

@@ -69,6 +69,11 @@ class EarthFrame:
         x = _around(exact(longitude), first) - self.west
         return x / self.degrees[0], (exact(latitude) - self.south) / self.degrees[1]
 
+    def to_json(self) -> dict[str, Any]:
+        """What a file keeps, as texts."""
+        single = {name: str(getattr(self, name)) for name in ("south", "west", "radius", "margin")}
+        return {**single, "degrees": [str(scale) for scale in self.degrees]}
+
     def place(self, point: tuple[Fraction, ...]) -> tuple[Fraction, Fraction]:
         """Latitude, and longitude from −180 up to 180, of a point of the box."""
         east = _around(self.west + point[0] * self.degrees[0], Fraction(-180))

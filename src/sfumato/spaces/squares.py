@@ -54,13 +54,12 @@ def square_cells(
     as_earth(earth)
     box = earth_box(south, west, north, east, step=step, sides=sides, unit=unit, margin=0)
     check_size(prod(box.shape), "cells")
-    frame, labels = box.frame, box.labels
-    assert frame is not None
-    wide, high = (float(scale) for scale in frame.degrees)
+    labels = box.labels
+    (west, wide), (up, high) = (map(float, scale) for scale in box.surface.scales)
     east_of, north_of = box.centres.T
-    longitude = (float(frame.west) + wide * east_of + 180) % 360 - 180
-    latitude = float(frame.south) + high * north_of
+    longitude = (west + wide * east_of + 180) % 360 - 180
+    latitude = up + high * north_of
     ground = Ground(earth, SquareCells(box, np.arange(len(box))))
     size = " × ".join(short(length) for length in dict.fromkeys(box.step))
-    name = f"{counted(len(labels), 'cell')} of {size} {unit} from {frame}"
+    name = f"{counted(len(labels), 'cell')} of {size} {unit} from {box.frame}"
     return places_on_ground(labels, latitude, longitude, ground, unit, name)

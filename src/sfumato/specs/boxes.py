@@ -7,21 +7,20 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.channels.prior import Prior
-from sfumato.errors import InvalidInput, NotSupported, counted
+from sfumato.errors import InvalidInput, NotSupported, counted, shown
 from sfumato.numbers import as_written
 from sfumato.spaces.box import Box, box
-from sfumato.spaces.earth import cell_counts, earth_box, to_box
-from sfumato.spaces.foreign import COUNTS, LATITUDES, LONGITUDES
+from sfumato.spaces.earth import cell_counts, earth_box
+from sfumato.spaces.foreign import COUNTS
 from sfumato.specs import schema
 from sfumato.specs.spec import Spec
 from sfumato.specs.tables import Columns, amounts_by_label, column_in_order, numbers_of, usual_column
 
 BOXES = ("box", "earth_box")
 """Kinds of spaces whose secrets are all points, not a list of labels."""
-
-_AXES = ("x", "y", "z")
 
 
 def spec_box(spec: Spec) -> Box:
@@ -78,8 +77,7 @@ def _from_points(given: schema.CountedPointsSpec, spec: Spec, home: Box) -> tupl
     many = [Fraction(1)] * len(table) if not counted_by else numbers_of(table, counted_by)
     if min(many) < 0:
         raise InvalidInput(f"{table.file}: a count of {counted_by!r} is negative")
-    # on the Earth places are doubles, as those that are released; elsewhere they are what is written
-    axes = [np.array(column, dtype=object if home.frame is None else np.float64) for column in columns]
+    axes: list[NDArray[Any]] = [np.array(column, dtype=home.surface.precision) for column in columns]
     counts = cell_counts(home, axes, np.array(many, dtype=object))
     inside, total = Fraction(sum(counts.ravel().tolist())), sum(many, Fraction(0))
     if not inside:
@@ -101,13 +99,12 @@ def _counts_of(table: Columns, named: str | None, coordinates: Sequence[str]) ->
 
 def _names_of(table: Columns, named: list[str] | None, home: Box) -> list[str]:
     """The columns of coordinates, one an axis; latitude and longitude on the Earth."""
-    usual = [LATITUDES, LONGITUDES] if home.frame is not None else [(axis,) for axis in _AXES[: home.dimension]]
     how = "name the columns of coordinates with columns = […]"
-    names = named or [usual_column(table, words, f"the {words[0]}", how) for words in usual]
+    names = named or [usual_column(table, words, f"the {words[0]}", how) for words in home.surface.columns]
     if "" in names or len(names) != home.dimension:
-        wanted = "latitude and longitude" if home.frame is not None else f"{home.dimension} coordinates"
         raise InvalidInput(
-            f"{table.file}: name the columns of {wanted} with columns = […] (it has {', '.join(table.header[:8])})"
+            f"{table.file}: name the columns of {home.surface.wanted} with columns = […] (it has "
+            f"{', '.join(table.header[:8])})"
         )
     return names
 
@@ -131,7 +128,7 @@ def outputs_on(given: Any, spec: Spec, home: Box) -> tuple[tuple[Fraction, ...],
         if len(point) != home.dimension:
             raise InvalidInput(f"a point of {home.name} has {home.dimension} coordinates, found {list(point)}")
         exactly = tuple(as_written(value, "a coordinate") for value in point)
-        points.append(exactly if home.frame is None else to_box(home, *exactly))
+        points.append(home.surface.point(exactly, f"({', '.join(map(shown, exactly))})"))
     return tuple(points)
 
 

@@ -99,13 +99,10 @@ def factor_words(privacy: PrivacyType, distance: Fraction) -> str:
 def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
     value, factor = _promise_parts(privacy)
     unit, where = (f" per {box.unit}", f"1 {box.unit}") if box.unit else ("", "distance 1")
-    if box.frame is not None:
-        unit, norm = f"{unit} on the ground", "great circle"
-    else:
-        norm = box.metric
+    surface = box.surface
     return (
-        f"{value}{unit}, about coordinates: at {where} ({norm}), no output is more than {factor} times as likely "
-        "for one point as for the other, and at every smaller distance in proportion"
+        f"{value}{unit}{surface.aim}, about coordinates: at {where} ({surface.norm}), no output is more than "
+        f"{factor} times as likely for one point as for the other, and at every smaller distance in proportion"
     )
 
 
@@ -167,7 +164,8 @@ def ground_length(value: Fraction, box: Box) -> str:
     >>> ground_length(Fraction("1.85"), earth_box("40.70 N", "74.02 W", sides=(10, 10), step="500 m"))
     ', which is 1.85 to 1.854 km on the ground'
     """
-    if box.frame is None:
+    aim = box.surface.aim
+    if not aim:
         return ""
     least, most = bounds_text(*ground_range(value, box), 4)
-    return f", which is {least} to {most} {box.unit} on the ground"
+    return f", which is {least} to {most} {box.unit}{aim}"

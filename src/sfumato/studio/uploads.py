@@ -21,6 +21,7 @@ from sfumato.report.audit_matrix import channel_on, matrix_from_text
 from sfumato.report.audit_rounding import Margins
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.foreign import ACROSS, COUNTS, LATITUDES, LONGITUDES, UP
+from sfumato.spaces.surface import Earth, Plane
 from sfumato.specs.cities import cities_of
 from sfumato.specs.complaints import nearest
 from sfumato.specs.question import Question
@@ -38,6 +39,12 @@ ROLES = {
     "count": (*COUNTS, "n", "number"), "name": ("name", "label", "city", "place", "cell", "id"),
 }  # fmt: skip
 """What a column of a file of points can be, and the names by which it is known."""
+
+_HELD: dict[type[Plane], tuple[type[Position], tuple[str, ...], tuple[str, ...]]] = {
+    Plane: (Position, ACROSS, UP),
+    Earth: (Place, LATITUDES, LONGITUDES),
+}
+"""What names columns of points, and their usual names."""
 
 
 def point_tables(text: str, name: str, chosen: dict[str, str] | None = None) -> dict[str, Any]:
@@ -154,13 +161,13 @@ def _column(table: Columns, question: Question, named: str) -> Column:
         column_texts(table, named)
         return named
     if not question.family.listed and space.dimension > 1:
-        first, second = (LATITUDES, LONGITUDES) if space.frame is not None else (ACROSS, UP)
+        held, first, second = _HELD[type(space.surface)]
         pair = [usual_column(table, words, f"the {words[0]}", "rename the others") for words in (first, second)]
         if not all(pair):
             raise InvalidInput(
                 f"{table.file} needs columns {first[0]} and {second[0]}; it has {', '.join(table.header)}"
             )
-        return (Place if space.frame is not None else Position)(*pair)
+        return held(*pair)
     if not question.family.listed:
         found = [head for head in table.header if all(map(is_floatable, column_texts(table, head)))]
     else:

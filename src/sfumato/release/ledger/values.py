@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.certify.amounts import Amount
 from sfumato.certify.charge import box_metric, metric_digest, rate_of
 from sfumato.certify.coordinates import as_point
-from sfumato.errors import InvalidInput, NotSupported, shown
+from sfumato.errors import InvalidInput, shown
 from sfumato.spaces.box import Box
 
 
@@ -177,8 +177,8 @@ def _distance(space: Any, x: Any, z: Any, bits: int) -> tuple[Fraction, Fraction
 
 
 def _distance_of_points(box: Box, x: Any, z: Any, bits: int) -> tuple[Fraction, Fraction]:
-    if box.frame is not None:
-        raise NotSupported(f"great circles of {box.name} in rationals", ["the total, an ε for a unit of distance"])
+    instead = ["the total, an ε for a unit of distance"]
+    box.surface.needs_a_plane(f"great circles of {box.name} in rationals", instead)
     gaps = [abs(a - b) for a, b in zip(as_point(x, box), as_point(z, box), strict=True)]
     if box.metric != "euclidean" or len(gaps) == 1:
         total = max(gaps) if box.metric == "chebyshev" else sum(gaps, Fraction(0))

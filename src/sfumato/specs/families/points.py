@@ -34,8 +34,7 @@ def _question(spec: Spec) -> Question:
 
 
 def _stake(question: Question) -> str:
-    on_the_map = ", on the map of the box" if question.space.frame is not None else ""
-    return f"expected distance between what is told and the truth{on_the_map}"
+    return f"expected distance between what is told and the truth{question.space.surface.on_the_map}"
 
 
 def _meaning(question: Question) -> str:
@@ -56,8 +55,9 @@ def _summary(best: Design, question: Question) -> list[str]:
     mechanism: Any = best.mechanism
     home, tries = question.space, [counted(best.iterations, "iteration")] if best.iterations else []
     about = "all points of the box; points outside count as the nearest of it"
-    if home.frame is not None:
-        about = f"all places of the box, and up to {short(home.frame.margin)} {home.unit} outside, moved into it"
+    margin = home.surface.margin
+    if margin is not None:
+        about = f"all places of the box, and up to {short(margin)} {home.unit} outside, moved into it"
     return [
         f"promise  {promised(mechanism.privacy)}",
         f"about    {about}",
@@ -82,7 +82,7 @@ POINTS = Family(
     lengths=lambda question: True,
     record=_record,
     summary=_summary,
-    aimed=lambda question: " on the ground" if question.space.frame is not None else "",
+    aimed=lambda question: question.space.surface.aim,
     calibrated=lambda best, design: [
         f"{design}, {best.method}", "about    all points of the box, and mechanisms with whatever outputs",
     ],
