@@ -1,20 +1,27 @@
-"""Patches in turns: what stays as it is, what can only become better, and what a town with an uneven prior gains."""
+"""Patches in turns: what stays as it is, what can only become better, and what a town with an uneven prior gains.
+
+Rows of noise in floats beside the exact ones that are drawn from, one by one.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.certify.noise import noise_row
 from sfumato.design.boxes import optimal, patches
 from sfumato.design.boxes.moments import Moments, density_moments
 from sfumato.design.boxes.patches import (
     START,
     SWEEPS,
     Patches,
+    clamped_points,
+    clamped_rows,
     halved,
     lattices_for,
     noise_start,
@@ -23,6 +30,7 @@ from sfumato.design.boxes.patches import (
     swept,
 )
 from sfumato.design.boxes.table import BoxTable
+from sfumato.mechanisms.box_noise import laplace_noise
 from sfumato.mechanisms.smoothing import steepest
 from sfumato.spaces.box import Box
 from sfumato.spaces.splines import Rounding
@@ -152,3 +160,17 @@ def test_people_who_live_evenly_have_noise() -> None:
 def crowded(counts: list[list[int]]) -> list[list[int]]:
     """The same with many people in one cell."""
     return [[100, *counts[0][1:]], *counts[1:]]
+
+
+@pytest.mark.parametrize(
+    ("sides", "epsilon", "norm"),
+    [((3,), 2, "euclidean"), ((30,), 2, "euclidean"), ((2, 5), 1, "euclidean"), ((2, 3), 3, "manhattan"),
+     ((1, 2, 1), 1, "chebyshev")],
+)  # fmt: skip
+def test_rows_in_floats_are_those_that_are_drawn_from(sides: tuple[int, ...], epsilon: int, norm: Any) -> None:
+    noise = laplace_noise(sf.PrivacyType(sf.box(sides, step=1, metric=norm), epsilon=epsilon), parts=1)
+    shape = noise.rounding.shape
+    rows = np.array([noise_row(noise.table, noise.floor, shape, v).ravel() for v in range(len(noise.rounding))])
+    assert clamped_rows(noise) == pytest.approx((rows / rows.sum(axis=1, keepdims=True)).astype(float), rel=1e-12)
+    told = np.array([output if isinstance(output, tuple) else (output,) for output in noise.outputs], dtype=float)
+    assert clamped_points(noise.rounding) == pytest.approx(told)

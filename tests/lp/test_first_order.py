@@ -250,7 +250,7 @@ def test_everything_loads_without_torch() -> None:
     code = (
         "import importlib.util as u, sys; real = u.find_spec;"
         "u.find_spec = lambda name, package=None: None if name == 'torch' else real(name, package);"
-        "import sfumato.lp.first_order_iteration, sfumato.design.solvers.first_order;"
+        "import sfumato.lp.first_order_iteration, sfumato.design.solvers.registry;"
         "assert 'torch' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

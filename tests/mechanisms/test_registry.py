@@ -7,7 +7,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import NotSupported
 from sfumato.mechanisms import MECHANISMS
-from sfumato.mechanisms.registry_boxes import exists_on_box, table_on_box
+from sfumato.mechanisms.registry import exists_on_box, table_on_box
 
 LINE = sf.PrivacyType(sf.line(4), alpha="1/2")
 SQUARE = sf.PrivacyType(sf.grid(3, 3), epsilon=1)

@@ -9,8 +9,7 @@ import pytest
 
 from block_programs import by_clarabel, lumpy_prior, random_program, spline_program
 from sfumato.lp.cone.arrays_backend import arrays_on
-from sfumato.lp.cone.general import solve_blocks, solve_with
-from sfumato.lp.cone.general_arrays import ArraysBlockIterate
+from sfumato.lp.cone.general import ArraysBlockIterate, solve_blocks, solve_with
 from sfumato.lp.cone.run import Run
 from sfumato.watch import Watch
 

@@ -35,8 +35,8 @@ from sfumato.certify.mechanism import Proof
 from sfumato.certify.sections import laid, values_of
 from sfumato.channels.prior import Prior
 from sfumato.draws.alias import alias_tables
-from sfumato.draws.offsets import OffsetPlan
 from sfumato.draws.plans import Tuples
+from sfumato.draws.rounding import OffsetPlan
 from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.numbers import Array, object_array

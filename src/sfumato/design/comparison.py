@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sfumato.channels.prior import Prior
-from sfumato.design.comparison_candidates import Candidates, ComparisonTerms
-from sfumato.design.comparison_rows import Comparison
+from sfumato.design.comparison_rows import Candidates, Comparison, ComparisonTerms
 from sfumato.design.families import design_family
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.errors import expect

@@ -13,8 +13,14 @@ from typing import Any
 
 from sfumato.channels.channel import Channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.comparison_candidates import ComparisonTerms, compared_candidates, measured_row
-from sfumato.design.comparison_rows import Compared, Comparison, sorted_rows
+from sfumato.design.comparison_rows import (
+    Compared,
+    Comparison,
+    ComparisonTerms,
+    compared_candidates,
+    measured_row,
+    sorted_rows,
+)
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
 from sfumato.errors import InvalidInput, NotSupported

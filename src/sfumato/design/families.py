@@ -28,8 +28,7 @@ from sfumato.design.result import Design
 from sfumato.errors import NotSupported, expect
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss, as_loss
-from sfumato.mechanisms.registry import KnownMechanism
-from sfumato.mechanisms.registry_boxes import exists_on_box
+from sfumato.mechanisms.registry import KnownMechanism, exists_on_box
 from sfumato.privacy.type import PrivacyType
 from sfumato.spaces.box import Box
 from sfumato.spaces.finite import FiniteSpace

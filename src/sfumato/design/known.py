@@ -29,7 +29,7 @@ def known_mechanism(
 
     On a box ``planar_laplace`` is noise that is the same everywhere
     (:func:`~sfumato.mechanisms.box_noise.laplace_noise`); the others are tables for the cells, made smooth
-    (:func:`~sfumato.mechanisms.registry_boxes.table_on_box`).
+    (:func:`~sfumato.mechanisms.registry.table_on_box`).
 
     Parameters
     ----------

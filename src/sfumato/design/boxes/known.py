@@ -21,15 +21,13 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.boxes.anchors import interpolated
 from sfumato.design.boxes.moments import Moments, density_moments
 from sfumato.design.boxes.table import best_places, exact_points, table_claim
-from sfumato.design.comparison_candidates import ComparisonTerms, names_of_known
-from sfumato.design.comparison_rows import OPTIMAL, Compared, Comparison, sorted_rows
+from sfumato.design.comparison_rows import OPTIMAL, Compared, Comparison, ComparisonTerms, names_of_known, sorted_rows
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
 from sfumato.errors import NotSupported, PrivacyViolation, SolverError, expect
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.mechanisms.box_noise import laplace_noise, noise_on_box
-from sfumato.mechanisms.registry import MECHANISMS, KnownMechanism
-from sfumato.mechanisms.registry_boxes import LARGEST_CELLS, table_on_box
+from sfumato.mechanisms.registry import LARGEST_CELLS, MECHANISMS, KnownMechanism, table_on_box
 from sfumato.mechanisms.smoothing import merged_columns
 from sfumato.numbers import Array, Floats
 from sfumato.privacy.rates import box_rate

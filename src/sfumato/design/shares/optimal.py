@@ -24,7 +24,7 @@ from sfumato.certify.repair import private_weights
 from sfumato.certify.verify import prove
 from sfumato.channels.channel import check_secrets
 from sfumato.channels.prior import Prior, as_prior
-from sfumato.design.comparison_candidates import promise_kept
+from sfumato.design.comparison_rows import promise_kept
 from sfumato.design.objectives import Objective, weighted
 from sfumato.design.result import Design
 from sfumato.design.shares.columns import Listed, RaySource, ray_source

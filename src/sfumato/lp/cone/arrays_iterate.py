@@ -22,9 +22,8 @@ from sfumato.lp.cone.arrays_band import cone_for
 from sfumato.lp.cone.arrays_links import Links, Part, device_parts, normalised_prices
 from sfumato.lp.cone.arrays_pairs import Cone
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
-from sfumato.lp.cone.products import aimed, dual_stepped, moved_targets, predicted, reach
+from sfumato.lp.cone.products import aimed, dual_stepped, moved_targets, pair_weights, predicted, reach, row_weights
 from sfumato.lp.cone.program import SMALLER_PROBLEMS, ColumnProgram, least_of_classes
-from sfumato.lp.cone.weights import pair_weights, row_weights
 from sfumato.memory import check_memory
 from sfumato.numbers import Floats
 from sfumato.watch import Watch

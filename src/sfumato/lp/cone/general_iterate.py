@@ -22,10 +22,10 @@ from sfumato.lp.cone.arrays_backend import Arrays
 from sfumato.lp.cone.banded import Bands
 from sfumato.lp.cone.blocks import BlockProgram
 from sfumato.lp.cone.loop import Predicted, Steps, longest
+from sfumato.lp.cone.products import row_weights
 from sfumato.lp.cone.registers import LANES
 from sfumato.lp.cone.second_order import inverse
 from sfumato.lp.cone.strips import Forms, Parts, Strip, Systems
-from sfumato.lp.cone.weights import row_weights
 from sfumato.memory import check_memory
 from sfumato.numbers import Floats, Integers
 from sfumato.threads import cores

@@ -18,6 +18,7 @@ from sfumato.lp.cone.elimination import Elimination, elimination
 from sfumato.lp.cone.lanes_dense import DenseSystems, dense_work
 from sfumato.lp.cone.lanes_sparse import SparseSystems, sparse_work
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
+from sfumato.lp.cone.products import column_weights, pair_weights, row_weights
 from sfumato.lp.cone.program import (
     SMALLER_PROBLEMS,
     ColumnProgram,
@@ -27,7 +28,6 @@ from sfumato.lp.cone.program import (
     smallest_value,
 )
 from sfumato.lp.cone.registers import LANES, registers
-from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_memory
 from sfumato.numbers import Floats, Integers
 from sfumato.threads import cores

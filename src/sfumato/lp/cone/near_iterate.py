@@ -18,8 +18,8 @@ from sfumato.lp.cone import near_passes as passes
 from sfumato.lp.cone.loop import Predicted, Steps, Tuning, longest, step
 from sfumato.lp.cone.near_layout import best_rows, laid_out, sum_of_squares
 from sfumato.lp.cone.near_settled import Settled, settled
+from sfumato.lp.cone.products import column_weights, pair_weights, row_weights
 from sfumato.lp.cone.program import SMALLER_PROBLEMS, relative_gap, smallest_value
-from sfumato.lp.cone.weights import column_weights, pair_weights, row_weights
 from sfumato.memory import check_memory
 from sfumato.numbers import Floats
 from sfumato.threads import on_threads

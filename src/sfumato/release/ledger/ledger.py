@@ -51,7 +51,7 @@ from sfumato.certify.protocol import charge_of
 from sfumato.errors import BudgetExceeded, InvalidInput, Mismatch, advice, shown
 from sfumato.numbers import Number
 from sfumato.release.ledger import arguments, store
-from sfumato.release.ledger.names import refuse_alike
+from sfumato.release.ledger.arguments import refuse_alike
 from sfumato.release.ledger.values import BudgetLimit, Entry, Spent, SpentPart, scope_words
 
 _COLUMN_SEPARATOR = ", "  # It stands between the names of columns that are one secret.

@@ -4,6 +4,11 @@ Over weights a on the rays of the type, U_a(π) = Σ_i a_i U(π∘v_i) is linear
 U_a(π_k) − opt(π_k) ≤ r at finitely many priors is a linear program and a lower bound; the worst prior of its solution
 is the next one. When the worst regret equals r, nothing is better. The multipliers of the last program are weights on
 priors: for every mechanism the average regret over these priors is at least r, so some regret is.
+
+Where isometries leave a loss as it is, some mechanism of least regret is symmetric too.
+The regret of a mixture is at most the mixture of regrets, so averaging over the group loses nothing. Rays come in
+orbits, one weight for each; and priors need only be looked at in a region that contains one of each orbit of priors,
+{π : u·π ≥ u·π_g for all g} for any u.
 """
 
 from __future__ import annotations
@@ -30,6 +35,7 @@ from sfumato.mechanisms.response import membership
 from sfumato.mechanisms.tight import tight_constraints
 from sfumato.numbers import Array, Floats, Integers, common_denominator, object_array
 from sfumato.privacy.type import PrivacyType, as_type
+from sfumato.spaces.isometries import isometries
 from sfumato.theory.universal.answers import Regret, RegretCertificate, UniversalDesign
 from sfumato.theory.universal.cells import LARGEST_MOST
 from sfumato.theory.universal.certificate import certified_below, exact_losses, regret_program, summed
@@ -39,7 +45,6 @@ from sfumato.theory.universal.prior_sets import Priors, PriorSet, prior_set
 from sfumato.theory.universal.question import ReducedLoss, pose
 from sfumato.theory.universal.refute import inside, search
 from sfumato.theory.universal.regret import LossCells, cell_priors, float_priors, regret_on, worst_case_regret
-from sfumato.theory.universal.symmetry import RaySymmetry, symmetry_of
 from sfumato.theory.universal.theorems import OptimalityGround, is_tree, theorem
 
 _ROUNDS = 60
@@ -422,3 +427,56 @@ class _CuttingPlanes:
 def _grid(rays: Floats) -> Array:
     """Irrational rays on a grid fine enough to search with: the cells of floats decide nothing."""
     return object_array((round(float(v) * 2**16) for v in rays.ravel()), rays.shape)
+
+
+_MOST_LIMITS = 60  # The region of priors has so many inequalities: any of them are enough, many make it small.
+_LARGEST_GROUP = 6000
+
+
+@dataclass(frozen=True, eq=False)
+class RaySymmetry:
+    """Permutations of secrets (rows), the orbit of each ray, and inequalities of a region of priors."""
+
+    permutations: Integers
+    orbits: tuple[tuple[int, ...], ...]
+    limits: Array
+
+
+def symmetry_of(question: ReducedLoss) -> RaySymmetry:
+    """The isometries of the space under which the reduced loss is the same up to the names of actions."""
+    n = question.table.shape[1]
+    group = np.arange(n)[None, :]
+    try:
+        candidates = isometries(question.privacy.space)
+        if len(candidates) <= _LARGEST_GROUP:
+            rows = {tuple(row) for row in question.table.tolist()}
+            group = np.array([g for g in candidates if {tuple(row) for row in question.table[:, g].tolist()} == rows])
+    except NotSupported:
+        pass
+    return RaySymmetry(group, _orbits(question, group), _region(group))
+
+
+def _orbits(question: ReducedLoss, group: Integers) -> tuple[tuple[int, ...], ...]:
+    """Rays that isometries turn into each other; heights tell rays apart exactly."""
+    heights = question.corner.coefficients
+    place = {(row - row[0]).tobytes(): i for i, row in enumerate(heights)}
+    smallest = np.arange(len(heights))
+    for g in group:
+        moved = heights[:, g]
+        smallest = np.minimum(smallest, [place[np.ascontiguousarray(row - row[0]).tobytes()] for row in moved])
+    members: dict[int, list[int]] = {}
+    for i, first in enumerate(smallest.tolist()):
+        members.setdefault(first, []).append(i)
+    return tuple(tuple(orbit) for orbit in members.values())
+
+
+def _region(group: Integers) -> Array:
+    """u·π ≥ u·π_g for a u without symmetry, those g first that move least."""
+    n = group.shape[1]
+    weights = np.array([(k * (k + 1) // 2 + 1) ** 2 for k in range(n, 0, -1)], dtype=object)
+    others = sorted(
+        (g for g in group.tolist() if g != list(range(n))), key=lambda g: sum(i != v for i, v in enumerate(g))
+    )
+    # Σ_x u_x π_{g(x)} = Σ_x u_{g⁻¹(x)} π_x
+    rows = [weights - weights[np.argsort(g)] for g in others[:_MOST_LIMITS]]
+    return np.stack(rows) if rows else np.zeros((0, n), dtype=object)

@@ -11,8 +11,8 @@ from sfumato.design.certified import certified
 from sfumato.design.objectives import Objective
 from sfumato.design.problem import Problem, problem
 from sfumato.design.solvers import SOLVERS
-from sfumato.design.solvers.first_order import solve_by_first_order
 from sfumato.design.solvers.interior import solve_by_interior_point
+from sfumato.design.solvers.registry import solve_by_first_order
 from sfumato.errors import NotSupported
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.watch import Watch
