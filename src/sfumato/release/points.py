@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.draws.plans import Tuples
 from sfumato.draws.rounding import Reach
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, SfumatoError, keyword, worded
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, keyword, worded
 from sfumato.numbers import Floats, exact, float_above, float_below, nearest_float
 from sfumato.release.keys import id_digests
 from sfumato.release.places import Place, Position
@@ -182,7 +182,7 @@ class EarthPoints(Points):
         if self.on_unknown != "nearest" or not np.isfinite(point).all():
             return super()._complaint(batch, point, row, first)
         names, where = ", ".join(map(repr, self.columns)), tuple(point.tolist())
-        return BadRow(f"{names} are {where}, which {on_the_earth(self.box).beyond}", first + row + 1, where)
+        return BadRow(f"{names} are {where}, which {self.box.surface.beyond}", first + row + 1, where)
 
     def _corners(self) -> str:
         inner = self.reaches[0][::-1]
@@ -200,8 +200,17 @@ def points_of(column: str | Position, box: Box, *, on_unknown: str, within: Any 
     """How columns become points of a box; on an interval one column may be named by a text."""
     named = Position(column) if isinstance(column, str) else column
     finder, held = _FINDERS[type(box.surface)]
-    if isinstance(named, Place) != (held is Place):
-        raise _held_otherwise(held, box)
+    if not isinstance(named, held):
+        columns = worded("Place('lat', 'lon')", "lat", "lon")
+        raise InvalidInput(
+            f"the points of {box.name} are places: name the columns of latitude and longitude, {columns}"
+        )
+    if isinstance(named, Place) and held is Position:
+        on_the_ground = worded("sf.spaces.earth_box", "earth_box")
+        raise NotSupported(
+            f"latitudes and longitudes on {box.name}, whose points have coordinates in {box.unit or 'its unit'}",
+            [f"{_position(box)} with coordinates of the box", f"a box on the Earth, by {on_the_ground}"],
+        )
     if len(named.columns) != box.dimension:
         raise Mismatch(
             "columns of coordinates", (f"{box.dimension} columns",), named.columns,
@@ -221,20 +230,6 @@ _FINDERS: dict[type[Plane], tuple[type[Points], type[Position]]] = {
     Earth: (EarthPoints, Place),
 }
 """How rows become points, and what names their columns."""
-
-
-def _held_otherwise(held: type[Position], box: Box) -> SfumatoError:
-    """What to say to who names coordinates of a box on the Earth, or places of one that is not there."""
-    if held is Place:
-        columns = worded("Place('lat', 'lon')", "lat", "lon")
-        return InvalidInput(
-            f"the points of {box.name} are places: name the columns of latitude and longitude, {columns}"
-        )
-    on_the_ground = worded("sf.spaces.earth_box", "earth_box")
-    return NotSupported(
-        f"latitudes and longitudes on {box.name}, whose points have coordinates in {box.unit or 'its unit'}",
-        [f"{_position(box)} with coordinates of the box", f"a box on the Earth, by {on_the_ground}"],
-    )
 
 
 def _position(box: Box) -> str:

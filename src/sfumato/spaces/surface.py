@@ -75,6 +75,14 @@ class Plane:
         return None
 
     @property
+    def beyond(self) -> str:
+        """What is wrong with a point that is not accepted, after its name."""
+        return (
+            f"lies more than {short(self.margin or 0)} {self.box.unit} outside of {self.box.name}: nothing is promised "
+            "about it, leave it out, or take a larger box"
+        )
+
+    @property
     def stretch(self) -> Scale:
         """Rationals around what distances of the box are times those that are promised about."""
         return Fraction(1), Fraction(1)
@@ -114,10 +122,13 @@ class Plane:
 
     def point(self, place: Sequence[Number], name: str) -> tuple[Fraction, ...]:
         """The point of the box that people mean, which must be accepted."""
-        return tuple(map(exact, place))
+        return self.accepted(tuple(map(exact, place)), name)
 
     def accepted(self, point: tuple[Fraction, ...], name: str) -> tuple[Fraction, ...]:
         """The point, if a promise about the box holds for it: anywhere on a plane, up to the margin on the Earth."""
+        out, ends = self.margin, zip(point, self.box.sides, strict=True)
+        if out is not None and any(not -out <= at <= side + out for at, side in ends):
+            raise InvalidInput(f"{name} {self.beyond}")
         return point
 
     def possible(self, columns: Sequence[Floats]) -> NDArray[np.bool_]:
@@ -201,14 +212,6 @@ class Earth(Plane):
         """The box without its margin."""
         return replace(self, frame=replace(self.frame, margin=Fraction(0)))
 
-    @property
-    def beyond(self) -> str:
-        """What is wrong with a place that is not accepted, after its name."""
-        return (
-            f"lies more than {short(self.margin)} {self.box.unit} outside of {self.box.name}: nothing is promised "
-            "about it, leave it out, or take a larger box"
-        )
-
     def turned(self, columns: Any) -> Any:
         """Latitude and longitude as longitude and latitude, and back."""
         return columns[::-1]
@@ -224,12 +227,6 @@ class Earth(Plane):
     def point(self, place: Sequence[Number], name: str) -> tuple[Fraction, ...]:
         """The point of the map."""
         return self.accepted(self.frame.coordinates(*place), name)
-
-    def accepted(self, point: tuple[Fraction, ...], name: str) -> tuple[Fraction, ...]:
-        """Up to the margin along either axis."""
-        if any(not -self.margin <= at <= side + self.margin for at, side in zip(point, self.box.sides, strict=True)):
-            raise InvalidInput(f"{name} {self.beyond}")
-        return point
 
     def possible(self, columns: Sequence[Floats]) -> NDArray[np.bool_]:
         """Latitudes up to a pole, and longitudes up to a turn."""
