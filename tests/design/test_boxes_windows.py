@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.design.boxes import near, optimal, patches
+from sfumato.design.boxes import bound, optimal, patches
 from sfumato.design.boxes.bound import box_bound, splits_of
 from sfumato.design.boxes.finite import FiniteProblem
 from sfumato.design.boxes.prices import _within_reach, prices, window_prices
@@ -56,7 +56,7 @@ def test_who_is_covered_by_neighbours_is_covered_as_by_all(monkeypatch: pytest.M
     price = window_prices(problem, 1, 1e-3, Watch())
     splits, slack = splits_of(problem, price, 1, Watch(), 2e-3)
     whole = box_bound(problem, price, splits, slack, Watch())
-    monkeypatch.setattr(near, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(bound, "MOST_AT_ONCE", 0)
     same, again = splits_of(problem, price, 1, Watch(), 2e-3)
     assert again == slack and abs(len(same) - len(splits)) <= 0.1 * len(splits)
     parts = box_bound(problem, price, splits, slack, Watch())
@@ -83,7 +83,7 @@ def test_a_bound_by_windows_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     prior, problem = town()
     monkeypatch.setattr(patches, "SWEEPS", 1)
     monkeypatch.delattr(optimal, "prices")  # the program of all secrets is not asked for
-    monkeypatch.setattr(near, "MOST_AT_ONCE", 50)
+    monkeypatch.setattr(bound, "MOST_AT_ONCE", 50)
     monkeypatch.setattr(optimal, "MOST_AT_ONCE", 50)
     monkeypatch.setattr(optimal, "_LARGEST_FINITE", 50)
     box = problem.box

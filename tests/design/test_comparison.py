@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design import known_places
+from sfumato.design import families_places
 from sfumato.design.comparison import compare_known
 from sfumato.measures.shares import share_variance
 from sfumato.mechanisms.registry import MECHANISMS
@@ -105,7 +105,7 @@ def test_a_design_that_fails_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> No
     def fails(*_: object, **__: object) -> None:
         raise sf.errors.SolverError("no luck")
 
-    monkeypatch.setattr(known_places, "design", fails)
+    monkeypatch.setattr(families_places, "design", fails)
     assert line_comparison().left_out["optimal"] == "no luck"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.design import calibration_places, optimal, time_budget
+from sfumato.design import families_places, optimal, time_budget
 from sfumato.design.optimal import COMPILING, PROVING, Design, Effort, best_of
 from sfumato.design.problem import Problem, problem
 from sfumato.design.simple import joined, multipliers_bound, simple_answer, value_of
@@ -405,7 +405,7 @@ def test_a_calibration_that_runs_out_of_time_says_what_it_knows(monkeypatch: pyt
         clock.now += 1.0
         return original(asked, effort)
 
-    monkeypatch.setattr(calibration_places, "best_of", slow)
+    monkeypatch.setattr(families_places, "best_of", slow)
     found = sf.calibrate(prior, loss, space, target="1/2", precision=1e-6, time_limit=Watch(6.5, clock))
     assert clock.now <= 7.0
     assert found.low < found.high and found.high - found.low > 1e-6 * found.high
@@ -426,7 +426,7 @@ def test_a_curve_shares_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
         clock.now += 4.0
         return original(asked, effort)
 
-    monkeypatch.setattr(calibration_places, "best_of", slow)
+    monkeypatch.setattr(families_places, "best_of", slow)
     found = sf.curve(prior, loss, space, [1, 2, 3, 4], time_limit=Watch(12.0, clock))
     assert given == pytest.approx([3.0, 8 / 3, 2.0])
     assert [float(e) for e in found.epsilons] == [1.0, 2.0, 3.0]  # nothing was left for the fourth

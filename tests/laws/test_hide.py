@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from hide_files import QUICK, csv_file
 from sfumato.hide import hiding
-from sfumato.hide.cells import FEWEST, MOST_CELLS, WIDEST, cell_side
+from sfumato.hide.extents import FEWEST, MOST_CELLS, WIDEST, cell_side
 from sfumato.hide.paid import quantile_weights
 from sfumato.numbers import exp_bounds
 

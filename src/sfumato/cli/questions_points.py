@@ -18,8 +18,7 @@ import numpy as np
 from sfumato.arguments import quoted
 from sfumato.cli.dialogue import Dialogue, known_name
 from sfumato.errors import InvalidInput, counted, few, shown
-from sfumato.hide.cells import cell_side
-from sfumato.hide.extents import Extent, extent_of
+from sfumato.hide.extents import Extent, cell_side, extent_of
 from sfumato.hide.fields import TIME_LIMIT, TOLERANCE
 from sfumato.hide.promises import rate_of_table
 from sfumato.numbers import Floats, as_written

@@ -30,9 +30,9 @@ def compare_known(
     """Every known mechanism that exists for a promise, beside the others and the best one.
 
     Rows are sorted by their ``value``: on a list of secrets what somebody loses who takes the best action for each
-    output (:mod:`~sfumato.design.known_places` has what else is measured), on a box what is lost at most with
+    output (:mod:`~sfumato.design.families_places` has what else is measured), on a box what is lost at most with
     outputs as they are (:mod:`~sfumato.design.boxes.known`), for a survey N times the variance of estimates
-    (:mod:`~sfumato.design.comparison_shares`).
+    (:mod:`~sfumato.design.families_shares`).
 
     Parameters
     ----------

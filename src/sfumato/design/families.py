@@ -17,12 +17,10 @@ from sfumato.channels.prior import Prior
 from sfumato.design.boxes.calibration import PRECISION as BOX_PRECISION
 from sfumato.design.boxes.calibration import curve_on_box, ends_on_box
 from sfumato.design.boxes.known import compare_on_box, known_for_points
-from sfumato.design.calibration_places import PRECISION, curve_on_list, ends_on_list
-from sfumato.design.calibration_shares import curve_on_shares, ends_on_shares
 from sfumato.design.calibration_sought import Ends, Sought
 from sfumato.design.comparison_rows import Comparison
-from sfumato.design.comparison_shares import compare_for_shares
-from sfumato.design.known_places import compare_for_loss, known_for_places
+from sfumato.design.families_places import PRECISION, compare_for_loss, curve_on_list, ends_on_list, known_for_places
+from sfumato.design.families_shares import compare_for_shares, curve_on_shares, ends_on_shares
 from sfumato.design.objectives import EXPECTED, Objective
 from sfumato.design.result import Design
 from sfumato.errors import NotSupported, expect

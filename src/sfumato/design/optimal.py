@@ -26,8 +26,7 @@ from sfumato.design.few_actions import few_actions
 from sfumato.design.objectives import Objective, as_objective
 from sfumato.design.problem import SMALLER, Problem, Under, problem
 from sfumato.design.result import Design
-from sfumato.design.shares.optimal import design_for_shares
-from sfumato.design.shares.recovery import warn_of_lost_shares
+from sfumato.design.shares.optimal import design_for_shares, warn_of_lost_shares
 from sfumato.design.simple import joined, simple_answer
 from sfumato.design.solvers import SOLVERS, Solver, Trail, solver_name
 from sfumato.design.ties import tie_broken

@@ -18,9 +18,9 @@ is rounded away.
 
 The digits of all axes come from one word; another one draws from the row of the lattice point.
 
-Where noise is the same everywhere, rounding to a lattice is followed by an offset, then the box.
-An offset is drawn from one table, whose last entry stands for the floor: an output of the extended lattice, the same
-chance for all of them, wherever the point is. What is drawn beyond the lattice is moved to its border.
+Where noise is the same everywhere, rounding to a lattice is followed by an offset, then the box. An offset is drawn
+from one table, whose last entry stands for the floor: an output of the extended lattice, the same chance for all of
+them, wherever the point is. What is drawn beyond the lattice is moved to its border.
 """
 
 from __future__ import annotations

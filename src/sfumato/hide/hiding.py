@@ -1,10 +1,18 @@
-"""From a table or file of points to the released one: what is asked, the design, the proof, the release."""
+"""From a table or file of points to the released one: what is asked, the design, the proof, the release.
+
+A spec repeats a release exactly: it names the mechanism that was drawn from, which stands beside it. A question has one
+answer where the search comes to its end. Where the time is up first, or somebody asks for what there is, the answer
+depends on the machine and the moment. So a spec that ``hide`` writes holds two digests: of the question as it stands
+there, and of the mechanism. Who releases by the spec draws from that mechanism where its file, of the name of the spec,
+is still there and the question is still the same; it is proved again first. Otherwise the question is answered anew.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, Unpack
@@ -12,13 +20,14 @@ from typing import Any, ParamSpec, Unpack
 from sfumato.arguments import file_path, flag, optional_function
 from sfumato.certify.amounts import amount
 from sfumato.certify.file import MECHANISM, file_of
-from sfumato.errors import InvalidInput, keyword
+from sfumato.certify.verify import load
+from sfumato.design.result import BoxDesign, Design
+from sfumato.errors import InvalidFile, InvalidInput, keyword
 from sfumato.fields import changed, with_fields
 from sfumato.files import DRAWN, place_for
-from sfumato.hide.cells import cell_side
 from sfumato.hide.checks import Checked, check_formats, check_place, check_position, check_room
 from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, words_of_secrets
-from sfumato.hide.extents import Extent, box_table, extent_of, refuse_data
+from sfumato.hide.extents import Extent, box_table, cell_side, extent_of, refuse_data
 from sfumato.hide.fields import TIME_LIMIT, TOLERANCE, WishFields
 from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
 from sfumato.hide.others import looked_up, released_columns
@@ -26,7 +35,6 @@ from sfumato.hide.outlook import Outlook, outlook_of
 from sfumato.hide.paid import Looked, Paid, noisy_box, noisy_counts, paid_for, price, ranks_of
 from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
-from sfumato.hide.repeating import answered, naming
 from sfumato.hide.sources import Source, position_of, source_of, with_decimal
 from sfumato.hide.wish import Wish, is_data, wish_of
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release, tell
@@ -41,7 +49,7 @@ from sfumato.spaces.lengths import METRES
 from sfumato.specs.boxes import spec_box
 from sfumato.specs.families import as_question
 from sfumato.specs.schema import PrivacySpec
-from sfumato.specs.spec import SPEC, Spec, spec_from_values
+from sfumato.specs.spec import SPEC, Spec, file_digests, spec_from_values, to_toml
 from sfumato.watch import Watch, watch_of
 
 BESIDE = {".sfm": MECHANISM, ".html": DRAWN, ".toml": SPEC}
@@ -465,3 +473,48 @@ def _hidden(source: Source, found: Chosen, asked: Asked, done: Released | BatchR
         decimal=source.decimal or ".",
         **made,
     )
+
+
+_DIGITS_OF_QUESTION = 32  # in hexadecimal, of its digest: nobody gains by a second one
+
+
+def question_digest(spec: Spec) -> str:
+    """A digest of the question that a spec asks, with the contents of the files that it names."""
+    plain = spec
+    if spec.release is not None:
+        said = {name: getattr(spec.release, name) for name in spec.release.model_fields_set}
+        kept = {name: value for name, value in said.items() if name not in ("mechanism", "question")}
+        plain = spec.model_copy(update={"release": type(spec.release)(**kept)})
+    text = to_toml(plain, renamed=file_digests(spec))
+    return sha256(text.encode()).hexdigest()[:_DIGITS_OF_QUESTION]
+
+
+def naming(spec: Spec, mechanism: Any) -> Spec:
+    """The same spec with the digest of the mechanism that answers it."""
+    assert spec.release is not None
+    digests = {"mechanism": mechanism.proof.digest, "question": question_digest(spec)}
+    return spec.model_copy(update={"release": spec.release.model_copy(update=digests)})
+
+
+def mechanism_file(spec: Spec) -> Path | None:
+    """The file of the mechanism that a spec names, where it is there."""
+    if spec.release is None or spec.release.mechanism is None:
+        return None
+    file = spec.path(Path(spec.source).with_suffix(".sfm").name)
+    return file if file.is_file() else None
+
+
+def answered(spec: Spec, watch: Watch) -> Chosen | None:
+    """The mechanism that a spec names, proved again; None where its file is gone, or the question is another one."""
+    file = mechanism_file(spec)
+    if file is None or spec.release is None or spec.release.question != question_digest(spec):
+        return None
+    mechanism: Any = load(file)
+    if mechanism.proof.digest != spec.release.mechanism:
+        raise InvalidFile(
+            f"{file} is not the mechanism that {spec.source} names: move it away, and the question is answered anew"
+        )
+    kind: Any = BoxDesign if mechanism.about == "coordinates" else Design
+    proof = mechanism.proof
+    design = kind(mechanism, proof.loss, proof.bound or 0 * proof.loss, "as before", 0, {"total": watch.spent})
+    return Chosen(design, f"that of {file.name}, which the spec names, proved again")

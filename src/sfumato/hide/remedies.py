@@ -21,7 +21,7 @@ from sfumato.design.boxes.program import blocks_of
 from sfumato.design.boxes.symmetry import turns
 from sfumato.design.result import Design
 from sfumato.errors import keyword
-from sfumato.hide.cells import MOST_CELLS, cell_side
+from sfumato.hide.extents import MOST_CELLS, cell_side
 from sfumato.hide.fields import TIME_LIMIT
 from sfumato.lp.cone.arrays_backend import gpu_is_there
 from sfumato.lp.cone.general import worth_a_gpu

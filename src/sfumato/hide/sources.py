@@ -25,12 +25,11 @@ from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.hide.wish import Wish
 from sfumato.numbers import Floats
 from sfumato.release.crs import System, agreed_system, system_of
-from sfumato.release.formats.decimals import check_decimal
 from sfumato.release.formats.geo_points import FINE, HEIGHT, read_geojson, read_points
 from sfumato.release.formats.geopandas import holds_shapes, pandas_layout, wkb_of_series
 from sfumato.release.formats.layouts import geometry_columns, geometry_name, schema_layout
 from sfumato.release.formats.lines import CellValues
-from sfumato.release.formats.reading import BATCH, file_batches, file_decimal
+from sfumato.release.formats.reading import BATCH, check_decimal, file_batches, file_decimal
 from sfumato.release.places import Geometry, Place, Position, in_system
 from sfumato.release.reference import Reference, coordinate_reference
 from sfumato.release.rows import TypedValues, Values

@@ -24,7 +24,7 @@ from sfumato.numbers import Array
 from sfumato.papers.tables import PaperTable, exact_cell
 from sfumato.privacy import PrivacyType, Vertices, count_kernels, is_kernel, kernels, satisfies, vertices
 from sfumato.report.figure import ROLES, SERIES, canvas, caption, segments
-from sfumato.report.layout import drawn_places
+from sfumato.report.maps import drawn_places
 from sfumato.report.priors import entropy_surface
 from sfumato.report.simplex import simplex
 from sfumato.spaces import FiniteSpace, cycle, discrete, grid, hamming, line, star

@@ -28,10 +28,10 @@ from sfumato.fields import with_fields
 from sfumato.files import PartialFile, partial_files, place_together, writable
 from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.fields import TermFields
-from sfumato.release.formats.decimals import check_decimal
 from sfumato.release.formats.geo_files import DRIVERS, into_part, release_ogr
 from sfumato.release.formats.reading import (
     arrow_file,
+    check_decimal,
     complaints_of_reading,
     compression_of,
     read_batches,

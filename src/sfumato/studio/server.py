@@ -1,9 +1,9 @@
 """The application, and how it is started: on this machine only, with a key of its own.
 
-No connection waits for ever, and those without the key leave room for those that have it.
-Everybody on this machine may connect. A request whose head does not arrive in bounded time is given up, however slowly
-it comes. Where many are connected that have not shown the key, the one that has been there longest makes room for the
-next, so that half a request, or an answer that nobody reads, shuts nobody out.
+No connection waits for ever, and those without the key leave room for those that have it. Everybody on this machine may
+connect. A request whose head does not arrive in bounded time is given up, however slowly it comes. Where many are
+connected that have not shown the key, the one that has been there longest makes room for the next, so that half a
+request, or an answer that nobody reads, shuts nobody out.
 """
 
 from __future__ import annotations

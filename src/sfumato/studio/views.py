@@ -22,8 +22,7 @@ from sfumato.report.box_facts import applied, lattice_table, output_coordinates,
 from sfumato.report.box_maps import point_words
 from sfumato.report.box_noise import noise_on_cells
 from sfumato.report.html import label
-from sfumato.report.layout import drawn_places
-from sfumato.report.maps import map_layout
+from sfumato.report.maps import drawn_places, map_layout
 from sfumato.report.maps_drawing import standalone
 from sfumato.report.page import facts_about, figures_of
 from sfumato.report.page_facts import float_matrix

@@ -20,10 +20,9 @@ from sfumato.certify.coordinates import BoxBound, BoxMechanism, prove_on_box
 from sfumato.channels.prior import Prior
 from sfumato.design.answer import tell_state
 from sfumato.design.boxes.axes import breaks_along, cells_apart, lattice_cells, parts_of_cells, parts_of_pieces
-from sfumato.design.boxes.bound import box_bound, classes_bound, splits_of
+from sfumato.design.boxes.bound import MOST_AT_ONCE, box_bound, classes_bound, splits_of
 from sfumato.design.boxes.finite import FiniteProblem
 from sfumato.design.boxes.moments import Moments, density_moments
-from sfumato.design.boxes.near import MOST_AT_ONCE
 from sfumato.design.boxes.patches import Patches, patches_for
 from sfumato.design.boxes.prices import prices, window_prices
 from sfumato.design.boxes.program import box_program

@@ -4,10 +4,13 @@ Where the rays of the type are listed, the file carries value and bound as a cla
 Beyond, columns are searched, the bound is that of a relaxation (:mod:`sfumato.design.shares.relaxation`), and the file
 carries the promise alone. The value is concave in the distribution, so for the worst one among mixtures of several
 L-BFGS climbs to the least favourable, at which mechanism and bound are those of a guess.
+
+The best mechanism for a loss per person may merge answers: where shares are lost, a warning says so.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,7 +30,7 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.comparison_rows import promise_kept
 from sfumato.design.objectives import Objective, weighted
 from sfumato.design.result import Design
-from sfumato.design.shares.columns import Listed, RaySource, ray_source
+from sfumato.design.shares.columns import Listed, RaySource, kind_of_rays, ray_source
 from sfumato.design.shares.descent import descended
 from sfumato.design.shares.measure import ALIKE
 from sfumato.design.shares.relaxation import relaxed_bound
@@ -39,6 +42,7 @@ from sfumato.mechanisms.registry import MECHANISMS
 from sfumato.numbers import Array, Floats, common_denominator, floats, object_array
 from sfumato.privacy.type import PrivacyType, as_type
 from sfumato.threads import one_thread
+from sfumato.verdict import Outcome
 from sfumato.watch import Watch
 
 _MARGINS = (1e-14, 1e-12, 1e-10, 1e-8)  # of the value, added to prices until every corner lies below them
@@ -319,3 +323,41 @@ def _against_the_worst(task: _Task, priors: tuple[Prior, ...]) -> SharesDesign:
         shares = best[1]
     counts = tuple(max(round(share * _MIXTURE), 0) for share in shares)
     return task.design(weighted(priors, counts), priors, counts)
+
+
+_MOST_SECRETS = 60  # Answers of a question; longer lists are no questionnaires, and take long to decide.
+
+
+class SharesLost(UserWarning):
+    """The shares of a population cannot be recovered from answers through a mechanism."""
+
+
+def lost_shares(mechanism: Mechanism, *, named: bool = False) -> str:
+    """A sentence where secrets may be answers of a question and the outputs do not determine their shares; else none.
+
+    Places and the answers of queries are none. With ``named``, only labels that are texts on a line or at one distance
+    are answers: a program that hides numbers or words of bits need not hear of shares each time.
+    """
+    space = mechanism.privacy.space
+    on_a_map = space.ground is not None or (space.coordinates is not None and space.coordinates.shape[1] > 1)
+    if on_a_map or len(space) > _MOST_SECRETS or not (_has_named_answers(mechanism) if named else not space.answers):
+        return ""
+    verdict = recoverable(mechanism.channel)
+    if verdict.outcome is not Outcome.FAILS:
+        return ""
+    return (
+        "shares of the answers cannot be recovered from this mechanism: "
+        f"{verdict.reason}. If you want to estimate them, ask for objective = 'shares', without a loss"
+    )
+
+
+def _has_named_answers(mechanism: Mechanism) -> bool:
+    texts = all(isinstance(label, str) for label in mechanism.privacy.space.labels)
+    return texts and kind_of_rays(mechanism.privacy) in ("tree", "one distance")
+
+
+def warn_of_lost_shares(mechanism: Mechanism) -> None:
+    """Say so, where shares are lost."""
+    sentence = lost_shares(mechanism, named=True)
+    if sentence:
+        warnings.warn(sentence, SharesLost, stacklevel=3)

@@ -10,9 +10,9 @@ R is always strictly inside the cones, and duals in the cones give a lower bound
 (:func:`~sfumato.lp.cone.blocks.blocks_bound`), so a run may be stopped at any time. Floats throughout: the answer is a
 proposal, and who needs a proof rounds both sides to a safe place.
 
-Arrays on any device have wide strips, one after the other.
-All passes over cones are those of :mod:`sfumato.lp.cone.strips`; the systems of a strip are factored together, block by
-block (:mod:`sfumato.lp.cone.arrays_tridiagonal`), and the prices of the sums have one dense factor on the device.
+Arrays on any device have wide strips, one after the other. All passes over cones are those of
+:mod:`sfumato.lp.cone.strips`; the systems of a strip are factored together, block by block
+(:mod:`sfumato.lp.cone.arrays_tridiagonal`), and the prices of the sums have one dense factor on the device.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from sfumato.arguments import file_path, items, one_of, quoted, text
 from sfumato.errors import InvalidInput, NotSupported, few, keyword, shown
 from sfumato.numbers import Floats
 from sfumato.release.estimation.counts import WeightedCounts, counts_of_sums, row_sums, weights_of
-from sfumato.release.formats.decimals import check_decimal
-from sfumato.release.formats.reading import file_cells, file_decimal, told_with_file
+from sfumato.release.formats.reading import check_decimal, file_cells, file_decimal, told_with_file
 from sfumato.release.rows import (
     MISSING,
     NOT_A_NUMBER,

@@ -5,11 +5,16 @@ release copies text byte for byte and needs its cells where they stand (:func:`f
 looks at a file before that takes batches of Arrow (:func:`file_batches`), in which cells of CSV files are texts,
 whatever they look like, and features of GeoJSON one row each: their properties, and the geometry as the text that
 stands there.
+
+Where a number of a CSV file is written as 48,8566, with a decimal comma, it is read and written so. Half of the world
+writes a comma where the other half writes a point. Who knows it says it; otherwise the first rows say it, where they
+leave no doubt: a comma before three digits may as well stand between thousands.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -21,11 +26,11 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from sfumato.errors import InvalidFile, InvalidInput, SfumatoError, few, shown
-from sfumato.release.formats.decimals import decimal_in
+from sfumato.arguments import one_of
+from sfumato.errors import InvalidFile, InvalidInput, SfumatoError, few, keyword, shown
 from sfumato.release.formats.geo_files import DRIVERS, layer_batches
 from sfumato.release.formats.geo_json import feature_columns, feature_lines, foreign_members, is_feature
-from sfumato.release.formats.lines import Bytes, CellValues, Scanned
+from sfumato.release.formats.lines import Bytes, CellValues, Scanned, unquoted
 from sfumato.release.formats.lines_csv import CsvHeader, csv_header, scan_csv
 from sfumato.release.formats.lines_json import check_utf8, scan_json
 from sfumato.release.rows import BadRow, TypedValues, Values
@@ -375,3 +380,46 @@ def _text(
     ):
         if len(done.first):
             yield part, done
+
+
+_COMMA = re.compile(r"[+-]?(\d*,\d+|\d+,)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
+_ROWS = 1000  # that are looked at
+
+
+def check_decimal(given: str | None) -> str | None:
+    """A comma, a point, or nothing said."""
+    return None if given is None else str(one_of(given, (".", ","), keyword("decimal")))
+
+
+def decimal_of(texts: Sequence[str]) -> str:
+    """What stands before the decimals of numbers: a comma where one of them can be nothing else, and none has a point.
+
+    Texts that are no numbers in either way say nothing.
+
+    Examples
+    --------
+    >>> decimal_of(["48,8566", "2", ""]), decimal_of(["48.8566", "2"]), decimal_of(["1,234", "2,345"])
+    (',', '.', '.')
+    """
+    commas = [text for text in texts if _COMMA.fullmatch(text)]
+    others = [text for text in texts if text and not _WHOLE.fullmatch(text) and not _COMMA.fullmatch(text)]
+    pointed = any("." in text and any(sign.isdigit() for sign in text) for text in others)
+    return "," if not pointed and any(not _THOUSANDS.fullmatch(text) for text in commas) else "."
+
+
+def decimal_in(block: bytes, delimiter: str | None, columns: Sequence[str], *, final: bool) -> str:
+    """What stands before the decimals in columns of a CSV file, by the first rows of its first block."""
+    header = csv_header(block, delimiter, final=final)
+    places = [] if header is None else sorted({header.names.index(name) for name in columns if name in header.names})
+    if header is None or not places:
+        return "."
+    data = np.frombuffer(block, dtype=np.uint8)[header.end :]
+    separator, wanted = ord(header.delimiter), np.array(places, dtype=np.int64)
+    try:
+        found = scan_csv(data, separator, len(header.names), wanted, _ROWS, final=final, first_row=0)
+    except BadRow:  # which the release itself refuses, with the file
+        return "."
+    bounds = zip(found.starts.ravel().tolist(), found.ends.ravel().tolist(), strict=True)
+    return decimal_of([unquoted(data[a:b].tobytes().decode("utf-8", "replace")) for a, b in bounds])

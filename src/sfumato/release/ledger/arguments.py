@@ -3,9 +3,9 @@
 SQLite makes a text of a number that is put into a column of texts, and whoever hashes the number finds another row than
 was written. So every argument has one type, and what is of no such type is an error of its own.
 
-Some names are told apart by no reader: ``people``, ``People`` and ``people`` with a blank after it.
-Under a new name nothing is spent, so that a slip of the hand would begin a second account of the same people. A name
-that looks like one that is there, and is another one, is refused.
+Some names are told apart by no reader: ``people``, ``People`` and ``people`` with a blank after it. Under a new name
+nothing is spent, so that a slip of the hand would begin a second account of the same people. A name that looks like one
+that is there, and is another one, is refused.
 """
 
 from __future__ import annotations

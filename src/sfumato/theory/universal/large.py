@@ -3,7 +3,7 @@
 The mechanism is a mixture (an external choice) of mechanisms that are best for single priors: losses are linear in
 the shares of a mixture, so shares come from a small game against the priors met so far, and a search finds the prior at
 which the mixture does worst, and with it the next mechanism. From above its regret is bounded as in
-:mod:`sfumato.theory.universal.bounds`. From below, no mechanism can serve two priors at once better than the best one
+:mod:`sfumato.theory.universal.regret`. From below, no mechanism can serve two priors at once better than the best one
 for both games together, which is one design problem with pairs of actions.
 """
 
@@ -26,12 +26,12 @@ from sfumato.lp.cone.lanes import solve_columns
 from sfumato.lp.cone.program import ColumnProgram
 from sfumato.numbers import Array, Floats, fractions, object_array
 from sfumato.theory.universal.answers import RegretCertificate, UniversalDesign
-from sfumato.theory.universal.bounds import regret_above
 from sfumato.theory.universal.certificate import regret_program
 from sfumato.theory.universal.least_loss import LeastLoss
 from sfumato.theory.universal.prior_sets import PriorSet
 from sfumato.theory.universal.question import ReducedLoss
 from sfumato.theory.universal.refute import search
+from sfumato.theory.universal.regret import regret_above
 
 _ROUNDS = 10
 _STARTS = 5  # The search of each round has so many starts.

@@ -5,10 +5,10 @@ U_a(π_k) − opt(π_k) ≤ r at finitely many priors is a linear program and a 
 is the next one. When the worst regret equals r, nothing is better. The multipliers of the last program are weights on
 priors: for every mechanism the average regret over these priors is at least r, so some regret is.
 
-Where isometries leave a loss as it is, some mechanism of least regret is symmetric too.
-The regret of a mixture is at most the mixture of regrets, so averaging over the group loses nothing. Rays come in
-orbits, one weight for each; and priors need only be looked at in a region that contains one of each orbit of priors,
-{π : u·π ≥ u·π_g for all g} for any u.
+Where isometries leave a loss as it is, some mechanism of least regret is symmetric too. The regret of a mixture is at
+most the mixture of regrets, so averaging over the group loses nothing. Rays come in orbits, one weight for each; and
+priors need only be looked at in a region that contains one of each orbit of priors, {π : u·π ≥ u·π_g for all g} for any
+u.
 """
 
 from __future__ import annotations
