@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.certify.certificate import kernel_terms
 from sfumato.certify.exponentials import factors_below
-from sfumato.certify.wide import product_exceeds
+from sfumato.compiled import product_exceeds
 from sfumato.privacy.type import PrivacyType
 from sfumato.threads import on_threads
 

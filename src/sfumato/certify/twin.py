@@ -18,7 +18,7 @@ from scipy.spatial.distance import squareform
 from sfumato.certify import kernel
 from sfumato.certify.exponentials import factors_below
 from sfumato.certify.sections import stored
-from sfumato.certify.wide import product_exceeds
+from sfumato.compiled import product_exceeds
 from sfumato.spaces.axioms import INFINITE, chain_fits, open_pairs
 from sfumato.spaces.distances import Form
 from sfumato.threads import for_reading, on_threads

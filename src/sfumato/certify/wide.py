@@ -5,8 +5,7 @@ Numba has no such values, so this file adds them: ``wide`` makes one of 256 bits
 complement), ``shifted`` multiplies by a power of two and ``shifted_down`` divides by one, ``lower`` is the smaller
 one, ``digits`` counts binary digits, ``low_word`` and ``shortened`` cut off what is above, ``extended`` makes 384 bits
 of 256, ``load_integer`` and ``store_integer`` move one of 256 bits between a variable and four neighbouring words of an
-array. Where a product of two words is all that is needed, ``product_exceeds`` and ``product_shifted`` form it in 128
-bits.
+array.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from numba import types
 from numba.extending import intrinsic, models, register_model
 from numpy.typing import NDArray
 
-from sfumato.lp.cone.registers import arithmetic, instructions
+from sfumato.compiled import arithmetic, instructions
 
 WORDS = 4
 """Unsigned 64-bit words of one integer of 256 bits, the lowest first."""
@@ -110,24 +109,6 @@ def _digits(builder: Any, value: Any) -> Any:
 
 digits = instructions(lambda value: types.int64(value), _digits)
 """How many binary digits a value ≥ 0 has: 0 for 0. Negative values have all."""
-
-
-def _product(builder: Any, a: Any, b: Any) -> Any:
-    return builder.mul(*(builder.zext(word, ir.IntType(128)) for word in (a, b)))
-
-
-def _product_shifted(builder: Any, a: Any, b: Any, bits: Any) -> Any:
-    return builder.trunc(builder.lshr(_product(builder, a, b), builder.zext(bits, ir.IntType(128))), _WORD)
-
-
-product_exceeds = instructions(
-    lambda *_: types.boolean(*[types.uint64] * 4),
-    lambda builder, a, b, c, d: builder.icmp_unsigned(">", _product(builder, a, b), _product(builder, c, d)),
-)
-"""a·b > c·d for unsigned 64-bit integers."""
-
-product_shifted = instructions(lambda *_: types.uint64(*[types.uint64] * 3), _product_shifted)
-"""⌊a·b / 2^bits⌋ for unsigned 64-bit integers and bits < 128, the lowest 64 bits of it."""
 
 
 @intrinsic

@@ -30,7 +30,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sfumato.arguments import items, one_of
-from sfumato.certify.wide import product_shifted
+from sfumato.compiled import product_shifted
 from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, expect, short, shown
 from sfumato.numbers import Floats, Number, as_ball, as_written, dyadic, float_below, whole_number
 from sfumato.privacy.type import PrivacyType, ball_rate

@@ -32,7 +32,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sfumato.certify.wide import product_shifted
+from sfumato.compiled import product_shifted
 from sfumato.draws.alias import AliasTables, alias_tables
 from sfumato.draws.noise import Noise, Rate, noise
 from sfumato.draws.plans import split

@@ -33,7 +33,7 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.protocol import Domain, no_table
 from sfumato.certify.repair import DEFAULT_BITS
 from sfumato.certify.verify import prove
-from sfumato.certify.wide import product_exceeds
+from sfumato.compiled import product_exceeds
 from sfumato.draws.plans import Tuples
 from sfumato.errors import Infeasible, InvalidInput, NotSupported, PrivacyViolation, UndecidedError, shown
 from sfumato.mechanisms.lattice import (

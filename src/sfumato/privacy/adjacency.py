@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from sfumato.lp.cone.registers import instructions
+from sfumato.compiled import instructions
 from sfumato.privacy.modular import eliminate, remainder
 
 ones = instructions(lambda _: types.int64(types.uint64), lambda builder, word: builder.ctpop(word))

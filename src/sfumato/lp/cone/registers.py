@@ -17,15 +17,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from inspect import signature
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic, models, register_model
 from numpy.typing import NDArray
+
+from sfumato.compiled import arithmetic, instructions
 
 LANES = 4
 """Width of a register in doubles: what AVX2 has, half of what AVX-512 has, two of NEON's."""
@@ -78,33 +79,6 @@ def _doubles(array: Any) -> _LanesType:
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, kind.vector)
-
-
-def instructions(kind: Callable[..., Any], emit: Callable[..., Any]) -> Any:
-    """A function for compiled code: ``emit`` builds its value, of the ``kind`` that its arguments' types make."""
-
-    def function(typing_context, *given):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return emit(builder, *arguments)
-
-        return kind(*given), generate
-
-    function.__signature__ = signature(emit)  # type: ignore[attr-defined]  # Numba asks how many arguments there are
-    return intrinsic(function)
-
-
-def arithmetic(family: type[types.Type], symbol: Any, instruction: str, **options: Any) -> None:
-    """Let a Python operator between two values of one type of a family emit one instruction."""
-    combine = instructions(
-        lambda left, _: left(left, left),
-        lambda builder, left, right: getattr(builder, instruction)(left, right, **options),
-    )
-
-    @overload(symbol)
-    def between(left, right):  # type: ignore[no-untyped-def]
-        if isinstance(left, family) and left == right:
-            return lambda left, right: combine(left, right)
-        return None
 
 
 for _symbol, _instruction in (
