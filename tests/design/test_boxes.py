@@ -27,6 +27,7 @@ from sfumato.design.boxes.symmetry import turns
 from sfumato.design.boxes.table import TOTAL, integer_weights
 from sfumato.errors import InvalidInput, InvalidPrior, NotSupported
 from sfumato.lp.cone.general import solve_blocks
+from sfumato.mechanisms.box_noise import noise_on_box
 from sfumato.spaces.box import NORMS, Box
 from sfumato.spaces.splines import rounding_of
 from sfumato.watch import Watch
@@ -324,6 +325,25 @@ def test_a_lattice_of_a_million_steps_along_an_axis_is_laid_out_in_time() -> Non
 def test_noise_in_little_time_has_wider_steps_and_not_a_high_floor() -> None:
     design = sf.design(*asked(sf.box((10, 10), step=1), epsilon=20), time_limit=0.01)
     assert float(design.loss) < 2 * 2 / 20
+
+
+@pytest.mark.parametrize(("epsilon", "more"), [(0.05, 0.0), (0.2, 0.1), (1.0, 0.1), (4.0, 0.1)])
+def test_a_box_of_many_cells_is_told_no_worse_than_noise_however_short_the_time(epsilon: float, more: float) -> None:
+    """40,000 cells that people fill unevenly; noise that stays where it is loses 2/ε."""
+    box, rng = sf.box((200, 200), step=1), np.random.default_rng(5)
+    people = sf.Prior.on_cells((1 + 20 * rng.exponential(size=box.shape) ** 2).astype(int).tolist(), box)
+    design = sf.design(people, sf.losses.distance(box), sf.PrivacyType(box, epsilon=epsilon), time_limit=0.01)
+    assert float(design.loss) < 2 / epsilon * (1 + more)
+
+
+@pytest.mark.parametrize(
+    ("sides", "step"), [((200, 200), 1), ((40, 40, 40), 1), ((3000,), 1), ((10, 10), 10), ((30, 30), "1/16")]
+)
+def test_noise_in_no_time_at_all_loses_little_more_than_with_much(sides: tuple[int, ...], step: Any) -> None:
+    box = sf.box(sides, step=step)
+    question = sf.Prior.uniform(box), sf.losses.distance(box), sf.PrivacyType(box, epsilon=1)
+    hurried = noise_on_box(*question, Watch(0.0))
+    assert hurried.claim is not None and float(hurried.claim.value) < 1.25 * len(sides)
 
 
 def test_people_close_together_in_a_large_box_are_not_served_by_noise() -> None:

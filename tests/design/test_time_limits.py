@@ -311,7 +311,8 @@ def test_events_are_kept_without_a_solver() -> None:
 def test_proofs_are_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where repair and proof of a table would take too long, solvers leave time for it, or one output has to do."""
     asked, clock, given = problem(*places(20)), Clock(), []
-    monkeypatch.setattr(time_budget, "_PROOF_SECONDS", (0.1, 0.0, 0.0, 0.0))  # 19 s for 190 pairs
+    monkeypatch.setattr(time_budget, "_PROOF_SECONDS", (0.0, 0.005, 0.0, 0.0))  # 19 s for 190 pairs and 20 outputs
+    monkeypatch.setattr(time_budget, "cores", lambda: 2)
     record = SOLVERS["interior"]
 
     def watched(asked: Problem, target: float, progress: Any, watch: Watch, trail: Any) -> Any:
@@ -338,6 +339,15 @@ def test_where_all_outputs_take_too_long_to_prove_there_are_few(monkeypatch: pyt
     assert made.method.endswith(", 14 outputs") and len(made.mechanism.outputs) <= 14
     assert made.loss < 0.7 * best_of(asked, Effort(1e-2, Watch(5.0, Clock()), "interior")).loss
     assert_proved(made, [])
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.5])
+def test_many_places_in_no_time_get_as_many_outputs_as_take_little_longer_to_prove_than_one(limit: float) -> None:
+    """Pairs are looked at for one output too, which takes most of the time, and tells nothing."""
+    line = sf.points([[k, k**2] for k in range(1_000)])
+    asked = problem(sf.Prior.uniform(line), sf.losses.distance(line), sf.PrivacyType(line, epsilon=3))
+    few = time_budget.provable_outputs(asked, Watch(limit, Clock()))
+    assert few is None or few >= 40
 
 
 def test_symmetries_are_not_looked_for_longer_than_a_part_of_the_time() -> None:

@@ -22,6 +22,9 @@ _LEAST_SECONDS = 4e-7
 # No more than this share of a time limit is kept for repair and proof.
 _MOST_PROVING = 0.5
 _FINDING = 0.5  # of what is left is for finding a mechanism with few outputs
+# So much longer than the proof of a mechanism with one output, which has to be waited for in any case, that of one with
+# few outputs may take however short the time is: one output tells nothing.
+_BESIDE_ONE = 0.25
 # A call has to have ended by so many times its limit, and so many seconds more.
 _GRACE = 1.2, 5.0
 
@@ -54,15 +57,18 @@ def affords_proof(problem: Problem, watch: Watch) -> bool:
 
 
 def provable_outputs(problem: Problem, watch: Watch) -> int | None:
-    """With how many outputs a table can still be proved in half of what is left; None where all of them can."""
+    """With how many outputs a table can still be proved in half of what is left; None where all of them can.
+
+    These are never fewer than take a little longer than one.
+    """
     if watch.limit is None or affords_proof(problem, watch):
         return None
     left = _FINDING * (watch.limit + overtime(watch.limit) - watch.spent)
     (n, m), pairs = problem.shape, len(problem.privacy.space.pairs.first)
     of_pairs, of_columns, of_entries, of_products = _PROOF_SECONDS
-    left -= of_pairs * pairs + _LEAST_SECONDS * n * m
+    least = of_pairs * pairs + _LEAST_SECONDS * n * m
     of_an_output = (of_columns * pairs + of_entries * n + of_products * n * m) * 2 / cores()
-    return int(left / of_an_output) if left > 0 else 0
+    return int(max(left - least, _BESIDE_ONE * least) / of_an_output)
 
 
 def _proof_seconds(problem: Problem) -> float:

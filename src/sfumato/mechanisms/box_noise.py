@@ -44,7 +44,7 @@ from sfumato.lp.cone.blocks import Block, BlockProgram
 from sfumato.lp.cone.general import solve_blocks
 from sfumato.mechanisms.layers import layers_of
 from sfumato.mechanisms.smoothing import dual_norm
-from sfumato.numbers import Array, Floats, object_array, text_below, told_apart
+from sfumato.numbers import Array, Floats, Integers, object_array, text_below, told_apart
 from sfumato.privacy.rates import bound_rate, box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.spaces.box import Box
@@ -64,7 +64,10 @@ _SPENT_ON_FLOOR = {1: 1e-5, 2: 1e-4, 3: 1e-3}  # the part of the loss that outpu
 _MARGINS = (1e-6, 1e-5, 1e-3)  # of ε, given away for the rounding to integers; one after the other until it is enough
 _DIGITS = 28  # binary digits of the floor
 _LARGEST_TABLE = 1 << 21  # Offsets with coordinates ≥ 0.
-_SMALLEST_TABLE = 256  # Offsets however short the time is.
+# Offsets however short the time is: fewer save a third of a second, and a table that ends too early loses many times as
+# much.
+_SMALLEST_TABLE = 1 << 14
+_MOST_IN_NO_TIME = 1 << 17  # The same where cells are so fine that steps are no wider: some four seconds.
 _FOR_THE_KERNEL = 0.4  # of the time that is left: it sums a loss for the claim and proves it, layers take the rest
 _LARGEST_REACH = kernel.MOST_ALONG >> kernel.MOST_HALVINGS  # Offsets along an axis.
 # Offsets along an axis of the table that tells how fast the kernel is here; it is one that the kernel takes.
@@ -125,7 +128,9 @@ def noise_on_box(
     check_prior(prior, loss, box)
     watch = watch_of(time_limit)
     affordable = _affordable(box, watch)
-    rounding = rounding_of(box, _parts(privacy, box, None if watch.limit is None else affordable))
+    parts = _parts(privacy, box, None if watch.limit is None else affordable)
+    affordable = max(affordable, min(_offsets(privacy, box, parts), _MOST_IN_NO_TIME))
+    rounding = rounding_of(box, parts)
     return _made(privacy, box, rounding, (prior, loss), watch, affordable)
 
 
@@ -144,16 +149,22 @@ def _parts(privacy: PrivacyType, box: Box, most: int | None = None) -> list[int]
             [f"at most {text_below(_COARSEST * _MOST_CELLS, 3)} times: a smaller box, or a smaller epsilon"],
         )
     while most is not None:
-        form = _Form(box.metric, epsilon / parts, _halvings(box))
-        lattice = tuple((shape * parts).astype(int).tolist())
-        if prod(r + 1 for r in _reach(form, _depth(form, lattice, _across(privacy.rate, box)))) <= most:
+        if _offsets(privacy, box, parts) <= most:
             break
-        wider = np.maximum(1, np.ceil(parts / _WIDER - 1e-9))
+        wider = np.maximum(1, np.minimum(np.ceil(parts / _WIDER - 1e-9), parts - 1))
         wider = np.where(epsilon > _COARSE * wider, parts, wider)
         if (wider == parts).all():
             break
         parts = wider
     return [int(part) for part in parts]
+
+
+def _offsets(privacy: PrivacyType, box: Box, parts: Sequence[int] | Integers) -> int:
+    """How many a table has that ends where next to nothing is lost by its end, with so many steps in a cell."""
+    each = np.asarray(parts)
+    form = _Form(box.metric, privacy.rate * np.array([float(step) for step in box.step]) / each, _halvings(box))
+    lattice = tuple((np.array(box.shape) * each).astype(int).tolist())
+    return prod(r + 1 for r in _reach(form, _depth(form, lattice, _across(privacy.rate, box))))
 
 
 def _across(rate: float, box: Box) -> float:

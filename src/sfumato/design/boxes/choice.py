@@ -8,8 +8,9 @@ a second: what there is where the time was not enough for a program, or where it
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
-from math import ceil, prod
+from math import ceil, inf, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sfumato.design.boxes.moments import density_moments
 from sfumato.design.boxes.optimal import LARGEST_LATTICE, Aim, BoxSearch
 from sfumato.design.boxes.patches import clamped_points, clamped_rows
 from sfumato.design.boxes.question import box_question
-from sfumato.design.boxes.table import BoxTable, best_places, moved_outputs
+from sfumato.design.boxes.table import PROOF_SECONDS, BoxTable, best_places, moved_outputs
 from sfumato.design.result import BoxDesign
 from sfumato.errors import NotSupported, SolverError
 from sfumato.losses.coordinates import CoordinateLoss
@@ -65,8 +66,18 @@ def design_on_box(
 
     # no noise that stays where it is loses less than k/ε, and where people are close together silence may
     blind = _blind(prior, loss, box)
-    if not too_large(privacy) or blind <= box.dimension / float(box_rate(privacy)):
-        return search.design(clamped)
+    still = box.dimension / float(box_rate(privacy))
+    if not too_large(privacy) or blind <= still:
+        stopped = search.found(clamped)
+        assert search.table is not None
+        if stopped and search.table.value > still:
+            with suppress(NotSupported, SolverError):
+                noise = noise_design(
+                    prior, loss, privacy, watch, progress, ", since the time was too short for a table"
+                )
+                if noise.loss < search.table.value:
+                    return noise
+        return search.proved(stopped)
     noise = noise_design(prior, loss, privacy, watch, progress, ", since the box is too large for a table")
     if noise.loss <= blind and search.patches is None:
         table = clamped()
@@ -128,15 +139,15 @@ def noise_design(
 
 
 # ε times the side of a lattice cell, by dimension: half of it gains less than 1 % of the loss on an interval and 2 % in
-# the plane, and takes a table that is 4^k times as large.
-_FINE = {1: 1 / 4, 2: 1 / 2, 3: 1.0}
+# the plane, and takes a table that is 4^k times as large. In space 1.1 and 1.3 lose 2 and 6 % more.
+_FINE = {1: 1 / 4, 2: 1 / 2, 3: 0.85}
 _WIDER = 1.1  # times as wide are cells made, again and again, until there are few enough
 _WIDEST = 3.0  # such a side beyond which rounding costs more than noise
-_MOST_ROWS = {1: 200, 2: 700, 3: 700}  # of a table, and twice as many where there is time for their proof
-_SECONDS = 20.0  # that is enough of it
+_FEWEST_ROWS, _MOST_ROWS = {1: 200, 2: 700, 3: 700}, {1: 400, 2: 1_400, 3: 4_000}  # of a table
+_PROVING = 0.5  # of the time that is left may be planned for a proof of more rows than the fewest
 _SMALLEST = 1.0  # ε times a box below which noise, whatever is made of it, is hardly better than telling nothing
 _PARTS = {1: 4, 2: 2, 3: 2}  # of a piece between breaks, for its loss
-_MOST_LOSSES = 20_000_000  # of outputs at points: a box may have a million cells
+_MOST_LOSSES = 40_000_000  # of outputs at points: a box may have a million cells
 
 
 def clamped_noise(prior: Prior, loss: CoordinateLoss, privacy: PrivacyType, watch: Watch) -> BoxTable | None:
@@ -152,8 +163,7 @@ def clamped_noise(prior: Prior, loss: CoordinateLoss, privacy: PrivacyType, watc
     ((8, 8), 0.98)
     """
     (privacy, box), rate = as_box_type(privacy), privacy.rate
-    most = min(_MOST_ROWS[box.dimension] * (2 if watch.allows(_SECONDS) else 1), LARGEST_LATTICE[box.dimension])
-    cells = _cells(box, rate, most)
+    cells = _cells(box, rate, _most_rows(box.dimension, watch))
     if rate * float(max(box.sides)) < _SMALLEST or cells is None:
         return None
     pieces = prod(many + there for many, there in zip(cells, box.shape, strict=True)) * prod(many + 2 for many in cells)
@@ -168,6 +178,13 @@ def clamped_noise(prior: Prior, loss: CoordinateLoss, privacy: PrivacyType, watc
     rows, told = clamped_rows(noise), clamped_points(rounding)
     table = BoxTable(rounding, noise.halvings, told, rows, 0.0, weighed.parts)
     return moved_outputs(table, weighed, loss)
+
+
+def _most_rows(dimension: int, watch: Watch) -> int:
+    """As many as are proved in time, with as many outputs."""
+    left = inf if watch.left is None else watch.left
+    in_time = sqrt(_PROVING * left / PROOF_SECONDS)
+    return int(min(max(_FEWEST_ROWS[dimension], in_time), _MOST_ROWS[dimension], LARGEST_LATTICE[dimension]))
 
 
 def _cells(box: Box, rate: float, most: int) -> tuple[int, ...] | None:

@@ -7,13 +7,15 @@ points the closer. The kernel sums the same in integers.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, kron
+from scipy.sparse import coo_array, csr_array
 
-from sfumato.numbers import Floats
+from sfumato.numbers import Floats, Integers
 from sfumato.spaces.splines import Axis, Rounding
 
 # Gauss' rule with two nodes on [0, 1]: exact for degree three, that of a B-spline of degree 2 times a hat function.
@@ -46,34 +48,46 @@ def density_moments(rounding: Rounding, density: Floats, parts: int) -> Moments:
     """
     box = rounding.box
     along = [_axis_moments(axis, box.breaks(i), parts) for i, axis in enumerate(rounding.axes)]
-    grid = np.stack(np.meshgrid(*(places for places, _ in along), indexing="ij"), axis=-1)
-    weights = _combined([tables for _, tables in along], np.asarray(density, dtype=np.float64).reshape(box.shape))
+    grid = np.stack(np.meshgrid(*(axis.places for axis in along), indexing="ij"), axis=-1)
+    weights = _combined(along, np.asarray(density, dtype=np.float64).reshape(box.shape))
     return Moments(weights, grid.reshape(-1, box.dimension), parts)
 
 
-def _combined(tables: list[list[csr_array]], density: Floats) -> csr_array:
-    """Σ over cells of mass times the Kronecker product of the moments along the axes.
+@dataclass(frozen=True, eq=False)
+class _AxisMoments:
+    """Points along an axis; pairs of a B-spline and the hat of a point that overlap; their integrals over each cell.
 
-    All parts are laid out and added up once: a sum that grows cell by cell takes minutes for a million of them.
+    Integrals are per length of a cell, one row a pair, one column a cell.
     """
-    first, rest = tables[0], tables[1:]
-    parts = [
-        coo_array(table * mass if not rest else kron(table, _combined(rest, mass)))
-        for table, mass in zip(first, density, strict=True)
-        if np.any(mass)
-    ]
-    entries, rows, columns = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("data", "row", "col")
-    )
-    return csr_array((entries, (rows, columns)), shape=parts[0].shape)
+
+    places: Floats
+    splines: Integers
+    hats: Integers
+    shares: csr_array
+    many: int  # B-splines
 
 
-def _axis_moments(axis: Axis, cells: tuple, parts: int) -> tuple[Floats, list[csr_array]]:  # type: ignore[type-arg]
-    """Points along an axis, and for each cell of the box the integrals over it of B-splines times hats, per length."""
+def _combined(along: list[_AxisMoments], density: Floats) -> csr_array:
+    """Σ over cells of mass times the product of the moments along the axes, axis after axis.
+
+    Cells without people are never laid out: a town may have a million.
+    """
+    rest = coo_array(density.reshape(1, -1))
+    for axis, cells in zip(along, density.shape, strict=True):
+        rest = coo_array((axis.shares @ rest.reshape((cells, -1)).tocsr()).T)  # the next axis stands first now
+    rest = rest.reshape((1, -1))
+    pairs = np.unravel_index(rest.col, [len(axis.splines) for axis in along])
+    many, places = [axis.many for axis in along], [len(axis.places) for axis in along]
+    rows = np.ravel_multi_index([axis.splines[pair] for axis, pair in zip(along, pairs, strict=True)], many)
+    columns = np.ravel_multi_index([axis.hats[pair] for axis, pair in zip(along, pairs, strict=True)], places)
+    return csr_array((rest.data, (rows, columns)), shape=(prod(many), prod(places)))
+
+
+def _axis_moments(axis: Axis, cells: tuple, parts: int) -> _AxisMoments:  # type: ignore[type-arg]
+    """The moments along one axis, every piece between breaks and borders of cells cut into so many parts."""
     ends = sorted({*axis.breaks, *cells})
     fine = [low + (high - low) * k / parts for low, high in pairwise(ends) for k in range(parts)] + [ends[-1]]
-    places = np.array([float(t) for t in fine])
-    tables = [np.zeros((len(axis), len(fine))) for _ in range(len(cells) - 1)]
+    found: dict[tuple[int, int], dict[int, float]] = defaultdict(lambda: defaultdict(float))
     cell = 0
     for i, (low, high) in enumerate(pairwise(fine)):
         while cells[cell + 1] <= low:
@@ -82,9 +96,13 @@ def _axis_moments(axis: Axis, cells: tuple, parts: int) -> tuple[Floats, list[cs
         share = width / float(cells[cell + 1] - cells[cell])
         for node in _NODES:
             for v, weight in _spline(axis, low, float(low) + node * width):
-                tables[cell][v, i] += 0.5 * share * weight * (1 - node)
-                tables[cell][v, i + 1] += 0.5 * share * weight * node
-    return places, [csr_array(table) for table in tables]
+                found[v, i][cell] += 0.5 * share * weight * (1 - node)
+                found[v, i + 1][cell] += 0.5 * share * weight * node
+    entries = [(pair, cell, value) for pair, per in enumerate(found.values()) for cell, value in per.items()]
+    pairs, where, values = zip(*entries, strict=True)
+    splines, hats = np.array([*found]).T
+    shares = csr_array((values, (pairs, where)), shape=(len(found), len(cells) - 1))
+    return _AxisMoments(np.array([float(t) for t in fine]), splines, hats, shares, len(axis))
 
 
 def _spline(axis: Axis, low, place: float) -> list[tuple[int, float]]:  # type: ignore[no-untyped-def]

@@ -179,13 +179,13 @@ class BoxSearch:
         ``noise`` makes a table that is asked for where rounds end farther from the best than they should, and taken
         where it loses less than theirs.
         """
-        return self._proved(self.found(noise))
+        return self.proved(self.found(noise))
 
     def design_below(self, most: Fraction, noise: Callable[[], BoxTable | None]) -> BoxDesign | None:
         """The same where it loses less than ``most``; None where it does not, for which there is no proof to wait."""
         stopped = self.found(noise)
         assert self.table is not None
-        return self._proved(stopped) if self.table.value < most else None
+        return self.proved(stopped) if self.table.value < most else None
 
     def found(self, noise: Callable[[], BoxTable | None] | None = None) -> bool:
         """The same without the proof; whether the rounds ended because of the time."""
@@ -509,7 +509,7 @@ class BoxSearch:
                 self.progress, ColumnProgress(self.iterations, value, bound, gap, self.watch.spent, stage), self.watch
             )
 
-    def _proved(self, stopped: bool) -> BoxDesign:
+    def proved(self, stopped: bool) -> BoxDesign:
         """The best of both sides before the kernel."""
         assert self.table is not None
         self._announce("rounding and proving")

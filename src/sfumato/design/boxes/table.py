@@ -20,6 +20,9 @@ from sfumato.numbers import Array, Floats
 from sfumato.spaces.splines import Rounding
 from sfumato.threads import on_threads
 
+PROOF_SECONDS = 2.2e-6
+"""That a number of a table takes until it is proved and written: for 3 to 9 million, on two cores."""
+
 TOTAL = 1 << 48
 """The sum of a row, at most: what is rounded away is far below what a solver has settled."""
 
@@ -34,7 +37,6 @@ _MOVES = 30  # Steps of Weiszfeld's iteration, at most.
 _STILL = 1e-6  # A step of so small a part of the longest side is the last.
 _NOTHING = 1e-9  # Points from which an output comes so much more seldom than from others do not pull at it.
 _AT_ONCE = 500  # Outputs whose losses at all points are held at a time.
-_PROOF = 2.2e-6  # Seconds that a number takes until it is proved and written: for 3 to 9 million, on two cores.
 _ROUNDED = 1e-7  # Sums of costs in floats are closer than this part of them.
 _GRID_BITS = 12  # Outputs are put on a grid of this many binary digits of the longest side.
 
@@ -53,7 +55,7 @@ class BoxTable:
     @property
     def proof_seconds(self) -> float:
         """About how long its proof takes."""
-        return _PROOF * self.matrix.size
+        return PROOF_SECONDS * self.matrix.size
 
 
 def moved_outputs(table: BoxTable, weighed: Moments, loss: CoordinateLoss) -> BoxTable:
