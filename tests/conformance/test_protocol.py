@@ -138,8 +138,8 @@ def test_it_meets_the_protocol(name: str) -> None:
 def test_it_says_what_it_is_about_and_whether_it_is_noise(name: str) -> None:
     mechanism = case(name)
     assert mechanism.about == ("secrets" if mechanism.domain.box is None else "coordinates")
-    assert mechanism.same_everywhere == (name in NOISE)
-    if mechanism.secrets is None and mechanism.same_everywhere and mechanism.domain.box is None:
+    assert mechanism.drawn_as == ("noise" if name in NOISE else "table")
+    if mechanism.secrets is None and mechanism.drawn_as == "noise" and mechanism.domain.box is None:
         here, there = chances(mechanism, 0), chances(mechanism, 5)
         assert all(there[offset + 5] == chance for offset, chance in here.items())
 

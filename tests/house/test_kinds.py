@@ -17,9 +17,9 @@ ALONE = ("certify/kernel/",)  # the proof kernel knows no other room
 CLASSES = "Box|BoxMechanism|BoxNoise|CoordinateMechanism|CoordinateLoss|BoxDesign|SharesDesign|SharesClaim|BoxFacts"
 KIND = re.compile(
     rf"isinstance\([^\n]*?\b(?:{CLASSES}|EarthBoxSpec)\b|\.box is (?:not )?None|\bin BOXES\b|\.frame is (?:not )?None"
-    r"|[!=]= \"shares\"|\.about [!=]= |\.same_everywhere\b|family\.listed|family\.name [!=]="
+    r"|[!=]= \"shares\"|\.about [!=]= |\.drawn_as [!=]= |family\.listed|family\.name [!=]="
 )
-MOST = 80
+MOST = 62
 
 
 def kinds_asked(path: Path) -> list[str]:

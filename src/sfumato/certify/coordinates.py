@@ -114,6 +114,8 @@ class CoordinateMechanism:
     """
 
     about: ClassVar[Literal["coordinates"]] = "coordinates"
+    events: ClassVar[tuple[()]] = ()
+    bounds_ratios: ClassVar[Literal[True]] = True
     laid_out: ClassVar[Callable[..., Certificate]]
     """What lays out a mechanism for the kernel: the way in, its integers, their total, a claim, a provenance."""
 
@@ -212,7 +214,7 @@ class BoxMechanism(CoordinateMechanism):
         A row of integers for each lattice point (the last axis first), with sum ``total``.
     """
 
-    same_everywhere: ClassVar[Literal[False]] = False
+    drawn_as: ClassVar[Literal["table"]] = "table"
     laid_out = staticmethod(box_certificate)
 
     outputs: tuple[Any, ...]

@@ -173,7 +173,7 @@ class Mechanism(Tabular):
     """
 
     about: ClassVar[Literal["secrets"]] = "secrets"
-    same_everywhere: ClassVar[Literal[False]] = False
+    drawn_as: ClassVar[Literal["table"]] = "table"
 
     privacy: PrivacyType
     outputs: tuple[Any, ...]

@@ -121,7 +121,7 @@ class BoxNoise(CoordinateMechanism):
         either side as the table reaches. The total is Σ g over all offsets + floor · their number.
     """
 
-    same_everywhere: ClassVar[Literal[True]] = True
+    drawn_as: ClassVar[Literal["noise"]] = "noise"
     laid_out = staticmethod(noise_certificate)
 
     table: Array

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 About = Literal["secrets", "coordinates"]
 """What a promise is about: secrets that are counted, or all points of a box."""
 
+DrawnAs = Literal["table", "noise"]
+"""What outputs are drawn by: rows of a table, or noise that is the same everywhere."""
+
 
 @dataclass(frozen=True, eq=False)
 class Domain:
@@ -96,8 +99,8 @@ class ProvedMechanism(Charged, Protocol):
         ...
 
     @property
-    def same_everywhere(self) -> bool:
-        """Whether it is noise: one distribution of offsets for all secrets, what leaves a box moved to its border."""
+    def drawn_as(self) -> DrawnAs:
+        """Whether rows are drawn from, or noise is added: one distribution of offsets for all secrets."""
         ...
 
     @property

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sfumato.certify import Mechanism, load
+from sfumato.certify import Mechanism
 from sfumato.channels import Prior
-from sfumato.cli.options import AsJson, Level, Overwrite, Simultaneous, answer, of_option
+from sfumato.cli.options import AsJson, Level, Overwrite, Simultaneous, answer, of_option, table_of_answers
 from sfumato.cli.progress import progress_line
 from sfumato.errors import InvalidInput, in_one_line
 from sfumato.files import DRAWN, place_for
@@ -121,13 +121,7 @@ def _mechanisms(files: list[Path], questions: int) -> list[Mechanism]:
         )
     found = []
     for file in files:
-        proved = load(file)
-        if proved.about == "coordinates":
-            raise InvalidInput(
-                f"{file} is for coordinates: its secrets are all points, and points have no shares; estimates are for "
-                'mechanisms with a list of answers, such as cells (kind = "grid") or a line'
-            )
-        found.append(proved.as_table())
+        found.append(table_of_answers(file, "estimates", ', such as cells (kind = "grid") or a line'))
         try:
             survey_plan(found[-1])
         except InvalidInput as error:  # said before the file of answers is read, which may take long

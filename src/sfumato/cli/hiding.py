@@ -136,12 +136,11 @@ def _far(farthest: float, unit: str) -> str:
 
 def _record(done: Hidden) -> dict[str, Any]:
     """For a program to read; nothing in it is about the true points."""
-    best, points = done.design, done.mechanism.about == "coordinates"
+    best = done.design
     return {
         "files": [str(file) for file in done.files], "promise": promise_record(done.mechanism.privacy),
-        "unit": done.mechanism.privacy.space.unit,
-        "about": "coordinates" if points else words_of_secrets(done.spec).many,
-        "mechanism": "noise" if done.mechanism.same_everywhere else "table", "why": done.why,
+        "unit": done.mechanism.privacy.space.unit, "about": words_of_secrets(done.spec).many,
+        "mechanism": done.mechanism.drawn_as, "why": done.why,
         "loss": float_above(best.loss), "bound": float_below(best.bound), "gap": best.gap,
         "person": None if done.spec.release is None else done.spec.release.person,
         "paid": [{"what": part.what, "epsilon": str(part.epsilon), "times": part.times} for part in done.paid],
@@ -151,7 +150,7 @@ def _record(done: Hidden) -> dict[str, Any]:
 
 def _between(done: Hidden) -> str:
     """What a distance is from and to, where that is not the true point."""
-    return "" if done.mechanism.about == "coordinates" else f" {words_of_secrets(done.spec).between}"
+    return f" {words_of_secrets(done.spec).between}".rstrip()
 
 
 def _summary(done: Hidden) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato.certify import Mechanism, load
 from sfumato.channels import Prior
 from sfumato.errors import InvalidInput, NotSupported, in_one_line, shown
 from sfumato.files import DRAWN, Kind, place_for, write_whole
@@ -162,6 +163,19 @@ def write_csv(path: Path, heads: Sequence[str], rows: Iterable[Iterable[Any]], *
 def page_beside(mechanism: Path, output: Path | None, overwrite: bool) -> Path:
     """Where the page of a mechanism file goes: as named, or called like the file."""
     return place_for(output or Path(f"{mechanism.stem}.html"), DRAWN, overwrite=overwrite)
+
+
+def table_of_answers(file: Path, what: str, such: str = "") -> Mechanism:
+    """The proved table in a file; points of a box, of which there is none, have no shares either."""
+    proved = load(file)
+    try:
+        table: Mechanism = proved.as_table()
+    except NotSupported:
+        raise InvalidInput(
+            f"{file} is for coordinates: its secrets are all points, and points have no shares; {what} are for "
+            f"mechanisms with a list of answers{such}"
+        ) from None
+    return table
 
 
 def saved(place: Path, digest: str) -> str:

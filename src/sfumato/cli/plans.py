@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.certify import Mechanism, load
+from sfumato.certify import Mechanism
 from sfumato.channels import Prior
 from sfumato.cli.designs import read_question
 from sfumato.cli.options import (
@@ -22,6 +22,7 @@ from sfumato.cli.options import (
     of_option,
     prior_from_text,
     rate_from_text,
+    table_of_answers,
 )
 from sfumato.cli.progress import progress_line
 from sfumato.design.shares import SharesLost
@@ -123,13 +124,7 @@ def _source(file: Path) -> tuple[Mechanism, Build | None, Prior | None]:
         return _designed(question, question.privacy), lambda epsilon: _designed(
             question, PrivacyType(question.space, epsilon=epsilon)
         ), question.prior  # fmt: skip
-    proved = load(file)
-    if proved.about == "coordinates":
-        raise InvalidInput(
-            f"{file} is for coordinates: its secrets are all points, and points have no shares; plans are for "
-            "mechanisms with a list of answers"
-        )
-    table = proved.as_table()
+    table = table_of_answers(file, "plans")
     known = MECHANISMS.get(str(table.provenance.get("made by")))
     space = table.privacy.space
     build: Build | None = None

@@ -16,7 +16,6 @@ from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, prom
 from sfumato.cli.progress import progress_line
 from sfumato.errors import InvalidInput, in_one_line
 from sfumato.numbers import text_above
-from sfumato.privacy.events import EventPromise
 from sfumato.release.fields import ColumnFields, TermFields
 from sfumato.release.keys import release_key as create_key
 from sfumato.release.places import Geometry, Place, Position
@@ -122,11 +121,11 @@ def _names(wanted: Any) -> list[str]:
 
 def _record(done: Released, proved: Mechanism | BoxMechanism | BoxNoise) -> dict[str, Any]:
     about_events = [{"epsilon": event.factor.epsilon, "delta": str(event.delta), "pairs": len(event)}
-                    for event in _events(proved)]  # fmt: skip
+                    for event in proved.events]  # fmt: skip
     return {
         "file": str(done.file), "rows": done.rows - done.dropped, "dropped": done.dropped, "moved": done.moved,
         "seconds": round(done.seconds, 4), "rows_per_second": round(done.rate),
-        "promise": promise_record(proved.privacy) if _bounds_ratios(proved) else None, "events": about_events,
+        "promise": promise_record(proved.privacy) if proved.bounds_ratios else None, "events": about_events,
         "unit": proved.privacy.space.unit, "mechanism": proved.proof.digest,
         "about": proved.about, "note": done.note,
     }  # fmt: skip
@@ -156,18 +155,9 @@ def _summary(
     ]
 
 
-def _bounds_ratios(proved: Mechanism | BoxMechanism | BoxNoise) -> bool:
-    """Whether ratios are bounded; between points they always are."""
-    return proved.about == "coordinates" or proved.bounds_ratios
-
-
-def _events(proved: Mechanism | BoxMechanism | BoxNoise) -> tuple[EventPromise, ...]:
-    return () if proved.about == "coordinates" else proved.events
-
-
 def _promise_words(proved: Mechanism | BoxMechanism | BoxNoise) -> str:
     """What is promised about ratios, and about events."""
-    words = [promised(proved.privacy)] if _bounds_ratios(proved) else []
+    words = [promised(proved.privacy)] if proved.bounds_ratios else []
     words += [f"epsilon = {event.factor.epsilon}, delta = {event.delta}: every event, for {len(event)} ordered pairs"
-              for event in _events(proved)]  # fmt: skip
+              for event in proved.events]  # fmt: skip
     return "; ".join(words) or "nothing about any pair of secrets"

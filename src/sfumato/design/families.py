@@ -22,7 +22,7 @@ from sfumato.design.comparison_rows import Comparison
 from sfumato.design.families_places import PRECISION, compare_for_loss, curve_on_list, ends_on_list, known_for_places
 from sfumato.design.families_shares import compare_for_shares, curve_on_shares, ends_on_shares
 from sfumato.design.objectives import EXPECTED, Objective
-from sfumato.design.result import Design
+from sfumato.design.result import BoxDesign, Design
 from sfumato.errors import NotSupported, expect
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss, as_loss
@@ -46,6 +46,8 @@ class DesignFamily:
     exists, known
         Whether a known mechanism is there for a promise, with the reason; and that mechanism, with what it loses for a
         prior and a loss if both are given, remapped or not.
+    design
+        What is found.
     stake
         The loss that a search is given, from what somebody gives for a space.
     ends, curve
@@ -59,6 +61,7 @@ class DesignFamily:
     compare: Callable[..., Comparison]
     exists: Callable[[KnownMechanism, PrivacyType], Verdict]
     known: Callable[[KnownMechanism, PrivacyType, Prior | None, Any, bool], Mechanism | BoxMechanism | BoxNoise]
+    design: type[Design]
     stake: Callable[[Any, Any], Any]
     ends: Callable[[Sought], Ends]
     curve: Callable[..., tuple[Callable[..., Design], Sequence[Any]]]
@@ -88,11 +91,11 @@ def _no_loss(loss: Any, _: FiniteSpace) -> None:
 
 
 PLACES = DesignFamily(
-    "places", compare_for_loss, _exists, known_for_places, _loss_on_list, ends_on_list, curve_on_list,
+    "places", compare_for_loss, _exists, known_for_places, Design, _loss_on_list, ends_on_list, curve_on_list,
     PRECISION,
 )  # fmt: skip
 POINTS = DesignFamily(
-    "points", compare_on_box, exists_on_box, known_for_points, _loss_on_box, ends_on_box, curve_on_box,
+    "points", compare_on_box, exists_on_box, known_for_points, BoxDesign, _loss_on_box, ends_on_box, curve_on_box,
     BOX_PRECISION, one_sided=True,
 )  # fmt: skip
 SHARES = replace(

@@ -17,12 +17,17 @@ from sfumato.measures.uncertainty import prior_loss
 from sfumato.numbers import bounds_text, text_above, text_below
 from sfumato.privacy.rates import box_rate
 from sfumato.spaces.lengths import in_unit
+from sfumato.specs.boxes import BOXES
 from sfumato.specs.families import best_for
 from sfumato.specs.question import Question
 from sfumato.specs.spec import Spec
 from sfumato.watch import Watch
 
 _SAME = "the same noise everywhere"
+_OWN = "a table of its own for this box"
+_KINDS = {"noise": _SAME, "table": _OWN}
+_AS_NOISE = {"noise": _SAME, "table": f"{_SAME}, moved to where it loses least"}
+"""What is found on a box, and what stands in for a table that is too large, in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +40,12 @@ class Chosen:
     @property
     def kind(self) -> str:
         """``"table"`` or ``"noise"``."""
-        return "noise" if self.design.mechanism.same_everywhere else "table"
+        return self.design.mechanism.drawn_as
 
 
 @dataclass(frozen=True)
 class Named:
-    """What a promise is about where it is not about every point, and how distances between two of them are said."""
+    """What a promise is about, and how distances between two of them are said; nothing where these are of points."""
 
     many: str
     apart: str
@@ -57,12 +62,13 @@ NAMED = {
                    "a point is taken for the crossing that is nearest to it"),
     "places": Named("places", "places", "between places of the list",
                     "a point is taken for the place that is nearest to it"),
+    **dict.fromkeys(BOXES, Named("coordinates", "places", "", "")),
 }  # fmt: skip
-"""Words for the lists of secrets that people of maps have."""
+"""Words for the secrets that people of maps have."""
 
 
 def words_of_secrets(spec: Spec) -> Named:
-    """The words for the secrets of a spec that are a list."""
+    """The words for the secrets of a spec."""
     space: Any = spec.space
     while space.kind == "elastic" and hasattr(space, "of"):
         space = space.of
@@ -92,17 +98,17 @@ def chosen(question: Question, watch: Watch, progress: Callable[[Any], object] |
     def beside(design: Design) -> str:
         return _standing(design, question.space.unit, silent, usual)
 
-    same = _SAME if best.mechanism.same_everywhere else f"{_SAME}, moved to where it loses least"
+    same = _AS_NOISE[best.mechanism.drawn_as]
     if best.method.startswith(_SAME) and too_large(question.privacy):
         if patches_on(question, question.space, question.prior.float_weights) is None:
             return Chosen(best, f"{same}, since the box is too large for a table{beside(best)}{room_words(question)}")
         longer = f"; {more_time(watch)} may find one" if watch.over else ""
         return Chosen(best, f"{same}, since no table was found that loses less{beside(best)}{longer}")
     if best.gap <= question.tolerance:
-        return Chosen(best, f"a table of its own for this box{beside(best)}")
+        return Chosen(best, f"{_OWN}{beside(best)}")
     noise, wanted = _noise(question), time_words(question, best, watch)
     if noise is None or best.loss <= noise.loss:
-        return Chosen(best, f"a table of its own for this box{beside(best)}; {wanted}")
+        return Chosen(best, f"{_OWN}{beside(best)}; {wanted}")
     return Chosen(noise, f"{_SAME}{beside(noise)}; {wanted}")
 
 
@@ -115,7 +121,7 @@ def calibrated(
         question.prior, question.loss, question.space, target=aim, outputs=question.outputs, time_limit=watch,
         progress=progress,
     )  # fmt: skip
-    kind = _SAME if result.design.mechanism.same_everywhere else "a table of its own for this box"
+    kind = _KINDS[result.design.mechanism.drawn_as]
     low, high = bounds_text(result.low, result.high)
     words = f"{kind}, at ε = {high} per {question.space.unit}, with which no more is lost than was asked for"
     return Chosen(

@@ -115,9 +115,9 @@ def promise_words(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str) 
         whose = f"At most {count} row{'s' * (count > 1)} of each person ({terms.person}) "
         whose += "is released." if count == 1 else f"are released; all of them together cost {count} times as much."
     apart = None if spec.privacy is None else spec.privacy.double_at
-    mechanism: Any = design.mechanism
-    what = "places" if mechanism.about == "coordinates" else words_of_secrets(spec).apart
-    round_words = "" if apart is None else f"odds between two {what} {apart} apart at most double; "
+    round_words = (
+        "" if apart is None else f"odds between two {words_of_secrets(spec).apart} {apart} apart at most double; "
+    )
     return (
         f"Released: {round_words}{promised(design.mechanism.privacy)}.",
         whose,

@@ -21,7 +21,7 @@ from sfumato.arguments import file_path, flag, optional_function
 from sfumato.certify.amounts import amount
 from sfumato.certify.file import MECHANISM, file_of
 from sfumato.certify.verify import load
-from sfumato.design.result import BoxDesign, Design
+from sfumato.design.families import design_family
 from sfumato.errors import InvalidFile, InvalidInput, keyword
 from sfumato.fields import changed, with_fields
 from sfumato.files import DRAWN, place_for
@@ -514,7 +514,7 @@ def answered(spec: Spec, watch: Watch) -> Chosen | None:
         raise InvalidFile(
             f"{file} is not the mechanism that {spec.source} names: move it away, and the question is answered anew"
         )
-    kind: Any = BoxDesign if mechanism.about == "coordinates" else Design
+    kind = design_family(mechanism.privacy.space).design
     proof = mechanism.proof
     design = kind(mechanism, proof.loss, proof.bound or 0 * proof.loss, "as before", 0, {"total": watch.spent})
     return Chosen(design, f"that of {file.name}, which the spec names, proved again")

@@ -171,8 +171,7 @@ def cells_for_a_bound(question: Question) -> Fraction | None:
 def for_a_gpu(best: Design) -> bool:
     """Whether the program of a table was one that a GPU, where there is one, is asked to solve."""
     mechanism: Any = best.mechanism
-    table_on_box = mechanism.about == "coordinates" and not mechanism.same_everywhere
-    if not table_on_box or not best.method.startswith("conic program on"):
+    if not best.method.startswith("conic program on"):
         return False
     blocks = blocks_of(mechanism.rounding, float(mechanism.rate), mechanism.halvings)
     forms = sum(len(block) * block[0].shape[0] for block in blocks)

@@ -31,7 +31,7 @@ class IntegerSecrets:
     """Mechanisms for all integers: an integer is its own label."""
 
     about: ClassVar[Literal["secrets"]] = "secrets"
-    same_everywhere: ClassVar[Literal[True]] = True
+    drawn_as: ClassVar[Literal["noise"]] = "noise"
 
     @property
     def domain(self) -> Domain:

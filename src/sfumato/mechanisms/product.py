@@ -30,7 +30,7 @@ class ProductMechanism:
     """
 
     about: ClassVar[Literal["secrets"]] = "secrets"
-    same_everywhere: ClassVar[Literal[False]] = False
+    drawn_as: ClassVar[Literal["table"]] = "table"
 
     factors: tuple[Mechanism, ...]
 

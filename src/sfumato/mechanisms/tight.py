@@ -202,7 +202,7 @@ class LatticeMechanism:
     """
 
     about: ClassVar[Literal["secrets"]] = "secrets"
-    same_everywhere: ClassVar[Literal[False]] = False
+    drawn_as: ClassVar[Literal["table"]] = "table"
 
     lattice: Box
     privacy: PrivacyType

@@ -90,7 +90,7 @@ def opendp_rows(mechanism: Mechanism | BoxMechanism, size: int) -> Any:
     """
     dp = _opendp()
     whole = drawn(mechanism)
-    mechanism = mechanism if whole.about == "coordinates" and not whole.same_everywhere else tabled(mechanism)
+    mechanism = mechanism if whole.about == "coordinates" and whole.drawn_as == "table" else tabled(mechanism)
     size = integer(size, "the number of rows", 1, 2**31 - 1)  # OpenDP counts in 32 bits
     draws = sampler(mechanism)
     draw, factor = _drawing(draws), local_factor(mechanism)

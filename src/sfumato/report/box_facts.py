@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,12 @@ class CoordinateFacts:
         A point.
     """
 
+    changing: ClassVar[str]
+    """What changes fastest where most of ε is used, with a place for the output."""
+    averaged: ClassVar[str]
+    slopes: ClassVar[str]
+    """Over what the used share is averaged, and which slopes were measured on a raster."""
+
     mechanism: BoxMechanism | BoxNoise
     prior: Prior | None
     value: Fraction | None
@@ -119,6 +125,10 @@ class BoxFacts(CoordinateFacts):
     released
         How often each output was released, if somebody did.
     """
+
+    changing = "some output"
+    averaged = "all points"
+    slopes = ": the largest ‖∇ ln M(x)(y)‖ over all outputs y, beside ε."
 
     mechanism: BoxMechanism
     told: Floats

@@ -82,6 +82,13 @@ class NoiseFacts(CoordinateFacts):
         Outputs that were released, one row each, and how often, if somebody did.
     """
 
+    changing = "the chance of {}"
+    averaged = "the raster"
+    slopes = (
+        " around one output y: ‖∇ ln M(x)(y)‖ beside ε. Outputs inside of the box are all alike, and those on its "
+        "border, sums of others, use no more."
+    )
+
     mechanism: BoxNoise
     cloud: Cloud
     near_border: tuple[tuple[str, Cloud], ...]

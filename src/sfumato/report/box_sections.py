@@ -278,10 +278,7 @@ def used_drawing(facts: CoordinateFacts) -> Figure:
     """The share of ε that is used at every point."""
     used, least = facts.used, float(facts.used.share.min())
     low = float(np.floor(10 * least) / 10) if least < 1 else 0.0
-    if not facts.mechanism.same_everywhere:
-        which = "100 % where some output changes as fast as the promise allows"
-    else:
-        which = f"100 % where the chance of {_output_words(facts)} changes as fast as the promise allows"
+    which = f"100 % where {facts.changing.format(_output_words(facts))} changes as fast as the promise allows"
     ring = " The ring is where it is most." if facts.box.dimension > 1 else ""
     words = f"How much of ε is used between a point and its neighbours: {which}.{_slice_words(used)}{ring}"
     point = (used.place, "most") if facts.box.dimension > 1 else None
@@ -301,25 +298,17 @@ def box_tightest(facts: CoordinateFacts) -> str:
     used, mechanism, unit = facts.used, facts.mechanism, facts.box.unit
     per = f" per {escaped(unit)}" if unit else ""
     rate = float(mechanism.rate)
-    whole = not mechanism.same_everywhere
     rows = [
         (f"ε that is promised{per}", near(mechanism.privacy.rate, 6)),
         (f"largest slope of the logarithm of a probability{per}", near(used.largest * rate, 6)),
         ("share of ε that this uses", in_percent(used.largest, 4)),
         ("at the point", escaped(point_words(used.place, unit))),
         ("for the output", escaped(_output_words(facts))),
-        (
-            "mean share over all points" if whole else "mean share over the raster",
-            in_percent(float(used.share.mean()), 3),
-        ),
+        (f"mean share over {facts.averaged}", in_percent(float(used.share.mean()), 3)),
     ]
     words = paragraph(
-        f"Measured on a raster of {how_many(used.share.size, 'point')}: the largest ‖∇ ln M(x)(y)‖ over all outputs y, "
-        "beside ε. The proof is about all points, not about the raster."
-        if whole
-        else f"Measured on a raster of {how_many(used.share.size, 'point')} around one output y: ‖∇ ln M(x)(y)‖ beside "
-        "ε. Outputs inside of the box are all alike, and those on its border, sums of others, use no more. The proof "
-        "is about all points, not about the raster."
+        f"Measured on a raster of {how_many(used.share.size, 'point')}{facts.slopes} The proof is about all points, "
+        "not about the raster."
     )
     return section(
         "tightest", "Privacy actually used", words, figures([used_drawing(facts)]),

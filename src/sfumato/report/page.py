@@ -143,26 +143,26 @@ def facts_about(
     """Measure a mechanism for a report, on a finite space or for coordinates; arguments as for :func:`report`."""
     mechanism: Any = drawn(subject.mechanism if isinstance(subject, Design) else subject)
     flag(compare, "compare")
-    measured = _MEASURED[mechanism.about, mechanism.same_everywhere]
+    measured = _MEASURED[mechanism.about, mechanism.drawn_as]
     facts: Facts | BoxFacts | NoiseFacts = measured(subject, mechanism, prior, loss, compare, told)
     return facts
 
 
-_MEASURED: dict[tuple[str, bool], Callable[..., Any]] = {
+_MEASURED: dict[tuple[str, str], Callable[..., Any]] = {
     **dict.fromkeys(
-        (("secrets", False), ("secrets", True)),
+        (("secrets", "table"), ("secrets", "noise")),
         lambda subject, _, prior, loss, compare, told: facts_of(
             subject, prior=prior, loss=loss, compare=compare, **told
         ),
     ),
-    ("coordinates", False): lambda _, table, prior, loss, compare, told: box_facts(
+    ("coordinates", "table"): lambda _, table, prior, loss, compare, told: box_facts(
         table, prior=prior, loss=loss, **told
     ),
-    ("coordinates", True): lambda _, noise, prior, loss, compare, told: noise_facts(
+    ("coordinates", "noise"): lambda _, noise, prior, loss, compare, told: noise_facts(
         noise, prior=prior, loss=loss, **told
     ),
 }
-"""How a mechanism is measured, by what it is about and whether it is the same everywhere."""
+"""How a mechanism is measured, by what it is about and how it is drawn."""
 
 
 class _Contents(NamedTuple):

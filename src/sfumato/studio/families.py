@@ -19,7 +19,7 @@ from sfumato.specs.boxes import spec_box
 from sfumato.specs.question import Question
 from sfumato.specs.spec import Spec
 from sfumato.specs.words import promised
-from sfumato.studio.views import box_place, box_view, on_coordinates, space_view, table_view
+from sfumato.studio.views import box_place, box_view, space_view, table_view
 
 _MOST_AXES = 2
 
@@ -121,8 +121,9 @@ def _places(best: Design, question: Question) -> dict[str, Any]:
 
 def _points(best: Design, question: Question) -> dict[str, Any]:
     """Rows are those of the centres of cells, and the promise is about all points."""
+    mechanism: Any = best.mechanism
     return {
-        "about": "coordinates", "words": promised(best.mechanism.privacy), **box_view(on_coordinates(best.mechanism)),
+        "about": mechanism.about, "words": promised(mechanism.privacy), **box_view(mechanism),
         "exact": "", "blind": blind_loss(question.space, question.prior.float_weights),
     }  # fmt: skip
 

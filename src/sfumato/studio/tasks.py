@@ -40,7 +40,7 @@ from sfumato.specs.words import per
 from sfumato.studio.families import VIEWS, View
 from sfumato.studio.requests import TASKS, checked_spec, key_of
 from sfumato.studio.uploads import cities, point_tables, released, uploaded
-from sfumato.studio.views import figure_of, on_coordinates, packed_floats, point_figures, table_view
+from sfumato.studio.views import figure_of, packed_floats, point_figures, table_view
 from sfumato.theory import is_universally_optimal
 from sfumato.verdict import Verdict
 from sfumato.watch import Watch
@@ -186,9 +186,9 @@ def _described(best: Design, desk: Desk) -> dict[str, Any]:
 
 def _density(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """What is told at a point, on a fine raster, as the report draws it."""
-    best = desk.best()
+    mechanism: Any = desk.best().mechanism
     desk.say({"doing": "drawing"})
-    return point_figures(on_coordinates(best.mechanism), desk.question.prior, values["cell"])
+    return point_figures(mechanism, desk.question.prior, values["cell"])
 
 
 def _look(desk: Desk, values: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Callable
 from html import unescape
 from typing import Any
 
@@ -135,22 +136,20 @@ def _named(point: Floats, home: Box) -> str:
     return f"{latitude:.5g}, {longitude:.5g}"
 
 
-def on_coordinates(mechanism: Any) -> BoxMechanism | BoxNoise:
-    """The mechanism of a design on a box."""
-    assert mechanism.about == "coordinates"
-    found: BoxMechanism | BoxNoise = mechanism
-    return found
-
-
 def box_view(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
-    """What is told at the centre of each cell, and in which cell each output lies, −1 outside.
+    """What is told at the centre of each cell, and in which cell each output lies, −1 outside."""
+    return _SHOWN[mechanism.drawn_as](mechanism)
 
-    Noise has too many outputs to list: they are summed up in cells, which then stand for them.
-    """
+
+def _noise_view(noise: BoxNoise) -> dict[str, Any]:
+    """Noise has too many outputs to list: they are summed up in cells, which then stand for them."""
+    cells = [_named(point, noise.box) for point in noise.box.centres]
+    return {"outputs": cells, "at": list(range(len(cells))), "matrix": packed_floats(noise_on_cells(noise))}
+
+
+def _table_view(mechanism: BoxMechanism) -> dict[str, Any]:
+    """Rows of the centres of cells."""
     home = mechanism.box
-    if mechanism.same_everywhere:
-        cells = [_named(point, home) for point in home.centres]
-        return {"outputs": cells, "at": list(range(len(cells))), "matrix": packed_floats(noise_on_cells(mechanism))}
     middles = [np.arange(0.5, n, dtype=np.float64) * float(step) for n, step in zip(home.shape, home.step, strict=True)]
     bases = [smooth_basis(axis, where)[0] for axis, where in zip(mechanism.rounding.axes, middles, strict=True)]
     table, places = applied(bases, lattice_table(mechanism)), output_coordinates(mechanism)
@@ -164,6 +163,9 @@ def box_view(mechanism: BoxMechanism | BoxNoise) -> dict[str, Any]:
         "at": at.tolist(),
         "matrix": packed_floats(table.reshape(len(home), -1)),
     }
+
+
+_SHOWN: dict[str, Callable[[Any], dict[str, Any]]] = {"table": _table_view, "noise": _noise_view}
 
 
 def point_figures(mechanism: BoxMechanism | BoxNoise, prior: Prior, cell: int) -> dict[str, Any]:

@@ -113,7 +113,7 @@ class PixelsOnLattice:
     """A pixelated mechanism for the secrets of the lattice U_N, drawn without a table; made by :func:`pixels_on`."""
 
     about: ClassVar[Literal["secrets"]] = "secrets"
-    same_everywhere: ClassVar[Literal[False]] = False
+    drawn_as: ClassVar[Literal["table"]] = "table"
 
     pixelated: Pixelated
     steps: int
