@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
@@ -89,15 +90,8 @@ def certificate(
         header["events"] = [_event(event) for event in events]
         upper, lower = zip(*((event.upper, event.lower) for event in events), strict=True)
         sections |= laid(event_upper=np.concatenate(upper), event_lower=np.concatenate(lower))
-    if isinstance(claim, SharesClaim):
-        header["claims"] = _shares_claims(claim, sections)
-    elif claim is not None:
-        header["claims"] = _claims(claim, sections)
-        if events and claim.bound is not None and claim.dual is not None:
-            dual = claim.dual
-            sections |= laid(
-                event_dual=dual.event_values, event_dual_pair=dual.event_pair, event_dual_action=dual.event_action
-            )
+    if claim is not None:
+        header["claims"] = _CLAIMS[claim.kind](claim, sections, bool(events))
     return Certificate(header, sections)
 
 
@@ -177,7 +171,7 @@ def _as_stored(table: Distances, values: NDArray[Any]) -> NDArray[Any]:
     return stored
 
 
-def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
+def _loss_claims(claim: Claim, sections: dict[str, Section], events: bool) -> dict[str, Any]:
     table, unit = _loss_table(claim.loss.matrix)
     sections |= laid(prior=_counts(claim), loss=table, remap=claim.remap)
     claims: dict[str, Any] = {
@@ -205,6 +199,11 @@ def _claims(claim: Claim, sections: dict[str, Section]) -> dict[str, Any]:
             free: Array = np.zeros(len(claim.loss.secrets), dtype=np.int64)
             prices = [free if ceiling.prices is None else ceiling.prices for ceiling in claim.ceilings]
             sections |= laid(ceiling_prices=np.concatenate(prices))
+        if events:
+            dual = claim.dual
+            sections |= laid(
+                event_dual=dual.event_values, event_dual_pair=dual.event_pair, event_dual_action=dual.event_action
+            )
     return claims
 
 
@@ -214,7 +213,7 @@ def dual_header(bound: Fraction, dual: Dual, sections: dict[str, Section]) -> di
     return {"bound": str(bound), "dual_unit": str(dual.unit)}
 
 
-def _shares_claims(claim: SharesClaim, sections: dict[str, Section]) -> dict[str, Any]:
+def _shares_claims(claim: SharesClaim, sections: dict[str, Section], _: bool) -> dict[str, Any]:
     table, unit = _loss_table(claim.workload.matrix)
     sections |= laid(prior=_counts(claim), workload=table)
     claims: dict[str, Any] = {
@@ -227,6 +226,10 @@ def _shares_claims(claim: SharesClaim, sections: dict[str, Section]) -> dict[str
         claims["bound"] = str(claim.bound)
         sections |= laid(share_dual=claim.dual, share_prices=claim.prices)
     return claims
+
+
+_CLAIMS: dict[str, Callable[..., dict[str, Any]]] = {"loss": _loss_claims, "shares": _shares_claims}
+"""How each kind of claim is laid out, beside promises about events or not."""
 
 
 def _counts(claim: Claim | SharesClaim) -> Array:

@@ -88,6 +88,10 @@ class Claim:
         What every secret is promised beside; the bound holds among mechanisms that keep them.
     """
 
+    kind: ClassVar[Literal["loss"]] = "loss"
+    reference: ClassVar[None] = None
+    """No distribution is one at which estimates are to be good."""
+
     prior: Prior
     loss: Loss
     remap: tuple[int, ...]
@@ -117,6 +121,8 @@ class SharesClaim:
         For the worst distribution in the hull of several: these, and the shares in which they make up ``prior``.
     """
 
+    kind: ClassVar[Literal["shares"]] = "shares"
+
     prior: Prior
     workload: Workload
     value: Fraction
@@ -125,6 +131,11 @@ class SharesClaim:
     prices: NDArray[np.float64] | None = None
     priors: tuple[Prior, ...] = ()
     mixture: tuple[int, ...] = ()
+
+    @property
+    def reference(self) -> Prior:
+        """The distribution at which estimates are to be good."""
+        return self.prior
 
 
 @dataclass(frozen=True)

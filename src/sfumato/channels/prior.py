@@ -18,6 +18,7 @@ from sfumato.labels import column_values, in_order, labelled, pandas_series
 from sfumato.numbers import Array, array, divide, floats, is_exact, number
 from sfumato.spaces.box import Box, as_box
 from sfumato.spaces.finite import FiniteSpace, label_place, label_tuple
+from sfumato.spaces.space import Space
 
 if TYPE_CHECKING:  # an extra
     import pandas
@@ -27,7 +28,7 @@ __all__ = ["Prior", "as_prior", "secrets_of"]
 
 def secrets_of(owner: Any) -> tuple[Any, ...]:
     """The labels of a space, of the cells of a box, of a prior, a channel or a loss, or a plain list of labels."""
-    if isinstance(owner, FiniteSpace | Box):
+    if isinstance(owner, Space):
         return owner.labels
     secrets = getattr(owner, "secrets", None)
     return secrets if isinstance(secrets, tuple) else label_tuple(owner, "the secrets")

@@ -117,7 +117,7 @@ def compare_known(
     if figure is not None:
         place_for(drawable(figure), DRAWN, overwrite=overwrite)
     aim = _aim(objective, workload)
-    if aim.criterion == "shares" and loss is not None:
+    if loss is not None and aim.stakes(loss) is None:
         raise InvalidInput(f"--loss {loss}: shares are estimated from all answers, and no single one has a loss")
     door, limit = _DOORS["places"], time_limit
     asked: dict[str, Any] = {"space": space}
@@ -137,8 +137,7 @@ def compare_known(
         privacy = privacy_from_texts(space, epsilon, alpha)
         chosen = default(privacy.space) if loss is None else loss_from_text(loss, privacy.space)
         belief, meant = prior_from_text(prior or "uniform", privacy.space), []
-    stakes = None if aim.criterion == "shares" else chosen
-    terms = partial(known_mechanisms, belief, stakes, privacy, objective=aim, optimal=optimal)
+    terms = partial(known_mechanisms, belief, aim.stakes(chosen), privacy, objective=aim, optimal=optimal)
     comparison = door.compared(terms, limit)
     if figure is not None:
         write_figure(comparison_figure(comparison), figure, overwrite=overwrite)
@@ -162,15 +161,19 @@ def _tell(
 
 def _aim(objective: str | None, workload: str | None) -> Objective:
     """What mechanisms are compared by, in words."""
-    if objective not in (None, "loss", "shares"):
+    if objective not in _AIMS:
         raise NotSupported(f"--objective {objective}", ["loss", "shares"])
     if workload is not None and workload not in NAMES:
         raise NotSupported(f"--workload {workload}", NAMES)
-    if objective == "shares":
-        return objectives.shares(workload)
-    if workload is not None:
+    aim = _AIMS[objective](workload)
+    if workload is not None and aim.workload is None:
         raise InvalidInput(f"--workload {workload} says which shares are estimated: say --objective shares too")
-    return objectives.expected()
+    return aim
+
+
+_AIMS: dict[str | None, Callable[[str | None], Objective]] = {
+    **dict.fromkeys((None, "loss"), lambda _: objectives.EXPECTED), "shares": objectives.shares,
+}  # fmt: skip
 
 
 def _of_spec(spec: Path, beside: dict[str, Any] | None = None) -> Question:
@@ -200,7 +203,7 @@ def _until_asked(terms: Callable[..., Comparison], limit: float | None) -> Compa
 
 
 def _check_box(space: str, aim: Objective, figure: Path | None) -> None:
-    if aim.criterion == "shares":
+    if not aim.plain:
         raise NotSupported(
             f"{space}: shares on a box of coordinates, whose secrets are all points",
             ["space kind = 'grid', whose secrets are the centres of cells", "a list of answers or places"],

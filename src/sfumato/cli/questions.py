@@ -107,10 +107,8 @@ def answers(talk: Dialogue, folder: Path, kind: str | None = None) -> Answered:
     talk.say(f"{counted(len(space), 'secret')}{large}.")
     tables["privacy"] = _ask_promise(talk, tables, folder, space)
     tables["prior"] = _ask_prior(talk, tables, folder, space, source)
-    if chosen == "answers" and talk.choose("What do you want to know?", _WANTED, "shares") == "shares":
-        tables["objective"] = {"kind": "shares"}
-    else:
-        tables["loss"] = ask_loss(talk, tables, folder, space)
+    wanted = talk.choose("What do you want to know?", _WANTED, "shares") if chosen == "answers" else "answers"
+    tables |= _ASKED[wanted](talk, tables, folder, space)
     return Answered(spec_from_values(tables, folder))
 
 
@@ -118,6 +116,11 @@ _WANTED = {
     "shares": "how many people gave each answer, with error bars",
     "answers": "what one person answered, as well as it can be guessed",
 }
+_ASKED: dict[str, Callable[..., dict[str, Any]]] = {
+    "shares": lambda *_: {"objective": {"kind": "shares"}},
+    "answers": lambda *asked: {"loss": ask_loss(*asked)},
+}
+"""What a spec has of each."""
 
 
 def one_of_option(kind: str) -> str:

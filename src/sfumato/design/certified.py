@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from sfumato.certify.mechanism import Claim, Mechanism
+from sfumato.certify.mechanism import Claim, Criterion, Mechanism
 from sfumato.certify.repair import private_weights
 from sfumato.certify.twin_claims import exact_sums
 from sfumato.certify.verify import claim_of, prove
@@ -186,8 +186,7 @@ def losses_of_secrets(table: Array, weights: Array, total: int) -> Array:
 
 def _claim(problem: Problem, weights: Array, total: int, used: list[int], answer: Answer) -> Claim:
     """The loss that the criterion looks at; outputs are actions, and stay so where more than one number counts."""
-    criterion, priors = problem.objective.criterion, problem.objective.priors
-    assert criterion != "shares"  # which has no problem with a loss
+    criterion, priors = cast(Criterion, problem.objective.criterion), problem.objective.priors
     if problem.objective.plain:
         return claim_of(problem.prior, weights, total, problem.loss)
     lost = losses_of_secrets(problem.loss.matrix[used], weights, total)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ __all__ = [
     "worst_secret",
 ]
 
+T = TypeVar("T")
 Second = Literal["worst secret", "entropy"]
 
 
@@ -70,6 +71,10 @@ class Objective:
     def plain(self) -> bool:
         """Whether the expected loss is all that counts."""
         return self.criterion == "expected" and not self.limits and self.then is None
+
+    def stakes(self, loss: T) -> T | None:
+        """The loss that takes part, if any does: where shares are estimated, nobody acts on a single answer."""
+        return None if self.criterion == "shares" else loss
 
 
 EXPECTED = Objective()

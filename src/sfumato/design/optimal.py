@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -122,8 +122,7 @@ def design(
     >>> design(Prior.uniform(space), absolute(space), None, under=(weaker, space)).loss
     Fraction(7, 15)
     """
-    on_box = isinstance(privacy, PrivacyType) and isinstance(privacy.space, Box)
-    aim = tolerance if tolerance is not None else BOX_TOLERANCE if on_box else TOLERANCE
+    aim = _search_for(privacy, objective).tolerance if tolerance is None else tolerance
     return designed(
         prior, loss, privacy, outputs, objective, under, Effort(aim, watch_of(time_limit), solver, progress)
     )
@@ -134,11 +133,28 @@ def designed(
     effort: Effort,
 ) -> Design:  # fmt: skip
     """The same with an effort, which knows where the search before this one ended."""
+    return _search_for(privacy, objective).run(prior, loss, privacy, outputs, objective, under, effort)
+
+
+class _Search(NamedTuple):
+    """How designs of a kind are searched, and which gap is aimed at where nobody says another one."""
+
+    run: Callable[..., Design]
+    tolerance: float
+
+
+def _search_for(privacy: Any, objective: Any) -> _Search:
     if isinstance(privacy, PrivacyType) and isinstance(privacy.space, Box):
-        return _on_box(prior, loss, privacy, outputs, objective, under, effort)
+        return _Search(_on_box, BOX_TOLERANCE)
+    return _Search(_on_list if as_objective(objective).criterion != "shares" else _for_shares, TOLERANCE)
+
+
+def _on_list(
+    prior: Prior | None, loss: Any, privacy: PrivacyType | None, outputs: Any, objective: Any, under: Under,
+    effort: Effort,
+) -> Design:  # fmt: skip
+    """A mechanism for a list of secrets with a loss."""
     effort.announce("laying out the problem")
-    if as_objective(objective).criterion == "shares":
-        return _for_shares(prior, loss, privacy, outputs, as_objective(objective), under, effort)
     with _without_warnings():
         question = problem(prior, as_loss(loss), privacy, outputs, as_objective(objective), under)
     best = best_of(question, effort)
@@ -147,9 +163,10 @@ def designed(
 
 
 def _for_shares(
-    prior: Prior | None, loss: Any, privacy: Any, outputs: Any, objective: Objective, under: Under, effort: Effort
+    prior: Prior | None, loss: Any, privacy: Any, outputs: Any, objective: Any, under: Under, effort: Effort
 ) -> Design:
     """A mechanism for estimates: nobody acts on a single answer, so there is no loss, and outputs are found."""
+    effort.announce("laying out the problem")
     asked = {"a loss": loss is not None, "outputs": outputs is not None, "a promise about events": under != ()}
     if any(asked.values()) or effort.solver != "auto":
         what = next((name for name, given in asked.items() if given), "a solver by name")
@@ -157,7 +174,7 @@ def _for_shares(
     if privacy is None:
         raise InvalidInput("an objective about shares needs a privacy type")
     with searching(effort) as watch:
-        return design_for_shares(prior, privacy, objective, effort.tolerance, watch, effort.progress)
+        return design_for_shares(prior, privacy, as_objective(objective), effort.tolerance, watch, effort.progress)
 
 
 def _on_box(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.certify.certificate import Certificate, certificate_of
 from sfumato.certify.coordinates import BoxMechanism
@@ -21,6 +21,9 @@ class Design:
     criterion that broke ties, if one did; ``stopped`` says that the search was ended by the time limit, by who asked
     for it, or by the rounding of floats before the gap was as small as was asked for.
     """
+
+    family: ClassVar[str] = "places"
+    """Of which kind of question it is the answer."""
 
     mechanism: Mechanism
     loss: Fraction
@@ -58,6 +61,8 @@ class Design:
 @dataclass(frozen=True, eq=False, repr=False)
 class BoxDesign(Design):
     """A design for coordinates: the bound is about all mechanisms on the box, with whatever outputs."""
+
+    family = "points"
 
     mechanism: BoxMechanism | BoxNoise  # type: ignore[assignment]  # they are asked for the same things
 

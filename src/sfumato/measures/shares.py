@@ -11,7 +11,7 @@ for any B with BW = A; where there is none, the channel does not determine what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -99,16 +99,25 @@ def workload(what: Any, secrets: Any) -> Workload:
 
 
 def _named(name: str, labels: tuple[Any, ...]) -> Workload:
+    if name not in _BY_NAME:
+        raise NotSupported(f"the workload {shown(name)}", [*NAMES, "a matrix with a column for each secret"])
+    return _BY_NAME[name](labels)
+
+
+def _every_share(labels: tuple[Any, ...]) -> Workload:
+    return Workload(labels, labels, np.eye(len(labels), dtype=np.int64), "shares")
+
+
+def _cumulative(labels: tuple[Any, ...]) -> Workload:
     n = len(labels)
-    if name == "shares":
-        return Workload(labels, labels, np.eye(n, dtype=np.int64), "shares")
-    if name == "cumulative":
-        if n < 2:
-            raise InvalidInput("cumulative shares need at least two secrets")
-        return Workload(labels, labels[:-1], np.tril(np.ones((n - 1, n), dtype=np.int64)), "cumulative shares")
-    if name == "mean":
-        return mean_workload(labels)
-    raise NotSupported(f"the workload {shown(name)}", [*NAMES, "a matrix with a column for each secret"])
+    if n < 2:
+        raise InvalidInput("cumulative shares need at least two secrets")
+    return Workload(labels, labels[:-1], np.tril(np.ones((n - 1, n), dtype=np.int64)), "cumulative shares")
+
+
+_BY_NAME: dict[str, Callable[[tuple[Any, ...]], Workload]] = {
+    "shares": _every_share, "cumulative": _cumulative, "mean": lambda labels: mean_workload(labels),
+}  # fmt: skip
 
 
 def named_again(matrix: Any, name: str, secrets: Any) -> Workload:

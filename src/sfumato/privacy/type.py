@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import precision
-from sfumato.errors import InvalidEpsilon, InvalidInput, NotSupported, expect, shown
+from sfumato.errors import InvalidEpsilon, InvalidInput, expect, shown
 from sfumato.numbers import Number, as_ball, exp_bounds, log_bounds
 from sfumato.privacy.promise import LARGEST_PARAMETER, promise, rational_power
 from sfumato.spaces.axioms import INFINITE
 from sfumato.spaces.box import Box, as_box
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.space import Space
 
 _SMALLEST_EPSILON = Fraction(1, 10**300)  # This and its inverse are within the range of floats.
 
@@ -56,7 +57,7 @@ class PrivacyType:
     alpha: Fraction | None
 
     def __init__(self, space: FiniteSpace | Box, epsilon: Number | None = None, alpha: Number | None = None) -> None:
-        if not isinstance(space, FiniteSpace | Box):
+        if not isinstance(space, Space):
             raise InvalidInput(f"a privacy type needs a FiniteSpace or a Box, found {shown(space)}")
         rate, base = promise(epsilon, alpha)
         if rate is not None and rate <= 0:
@@ -71,10 +72,8 @@ class PrivacyType:
         vars(self).update(space=space, epsilon=rate, alpha=base)
 
     def __repr__(self) -> str:
-        unit = f" per {self.space.unit}" if self.space.unit else ""
-        unit += self.space.surface.aim if isinstance(self.space, Box) else ""
         promise = f"epsilon={self.rate:g}" if self.alpha is None else f"alpha={self.alpha}"
-        return f"PrivacyType({self.space.name}, {promise}{unit})"
+        return f"PrivacyType({self.space.name}, {promise}{self.space.per})"
 
     @property
     def secrets(self) -> tuple[Any, ...]:
@@ -150,11 +149,7 @@ class PrivacyType:
 def as_type(privacy: Any) -> PrivacyType:
     """The promise on a finite space, or an error that says how to make one."""
     found = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
-    if isinstance(found.space, Box):
-        raise NotSupported(
-            f"a promise about all points of {found.space.name} where a finite list of secrets is needed",
-            ["PrivacyType(grid(…), …) on the centres of cells", "design, smooth and release for coordinates"],
-        )
+    found.space.as_list()
     return found
 
 

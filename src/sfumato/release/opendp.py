@@ -25,7 +25,7 @@ from sfumato.arguments import integer, one_of
 from sfumato.certify.amounts import Amount
 from sfumato.certify.coordinates import BoxMechanism
 from sfumato.certify.mechanism import Mechanism
-from sfumato.certify.protocol import drawn, tabled
+from sfumato.certify.protocol import tabled
 from sfumato.errors import InvalidInput, NotSupported, needs
 from sfumato.numbers import exact, float_above, log_bounds
 from sfumato.release.families import release_family
@@ -89,8 +89,7 @@ def opendp_rows(mechanism: Mechanism | BoxMechanism, size: int) -> Any:
     of known size applies, such as ``make_population_amplification``.
     """
     dp = _opendp()
-    whole = drawn(mechanism)
-    mechanism = mechanism if whole.about == "coordinates" and whole.drawn_as == "table" else tabled(mechanism)
+    mechanism = mechanism if isinstance(mechanism, BoxMechanism) else tabled(mechanism)
     size = integer(size, "the number of rows", 1, 2**31 - 1)  # OpenDP counts in 32 bits
     draws = sampler(mechanism)
     draw, factor = _drawing(draws), local_factor(mechanism)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
-from sfumato.certify.mechanism import SharesClaim
-from sfumato.design import Curve, Design, SharesDesign
+from sfumato.design import Curve, Design
 from sfumato.errors import InvalidInput, expect
 from sfumato.measures import prior_loss
 from sfumato.numbers import text_above, text_below
 from sfumato.report.box_facts import blind_loss
 from sfumato.report.figure import AXIS, ROLES, SERIES, canvas, caption, segments, tint
-from sfumato.spaces.box import Box
 
 _MOST_TICKS = 12
 _LOGARITHMIC = 20.0  # From this ratio of the largest to the smallest ε on the axis is logarithmic.
@@ -42,7 +41,7 @@ def curve_figure(curve: Curve) -> go.Figure:
     figure = canvas(height=460)
     _draw_region(figure, points)
     _draw_designs(figure, points)
-    about = _at_stake(points[0][1])
+    about = _AT_STAKE[points[0][1].family](points[0][1])
     if about.blind is not None:
         figure.add_hline(y=about.blind, line={"color": ROLES["frame"], "width": 1, "dash": "dash"}, layer="below")
         figure.add_annotation(text="nothing disclosed", x=1, xref="x domain", xanchor="right", y=about.blind,
@@ -68,18 +67,27 @@ class _AtStake(NamedTuple):
     blind: float | None
 
 
-def _at_stake(design: Design) -> _AtStake:
-    """What designs of a curve have least: a loss, or a variance of estimates, which who is told nothing has none of."""
-    if isinstance(design, SharesDesign):
-        return _AtStake("variance, times N", "total variance of unbiased estimates, times the number of answers,", None)
-    claim, space = design.mechanism.claim, design.mechanism.privacy.space
-    assert claim is not None and not isinstance(claim, SharesClaim) and claim.prior is not None
-    unit = f" in {space.unit}" if space.unit and claim.loss.name == "distance" else ""
-    if isinstance(space, Box):
-        blind = blind_loss(space, np.asarray(claim.prior.float_weights))
-    else:
-        blind = float(prior_loss(claim.prior.to_floats(), claim.loss))
-    return _AtStake(f"expected loss{unit}", f"expected loss ({claim.loss.name or 'given'})", blind)
+def _variance(_: Design) -> _AtStake:
+    """A variance of estimates, of which who is told nothing has none."""
+    return _AtStake("variance, times N", "total variance of unbiased estimates, times the number of answers,", None)
+
+
+def _expected(design: Design, told_nothing: Callable[[Any], float]) -> _AtStake:
+    """An expected loss, of which who is told nothing has most."""
+    claim: Any = design.mechanism.claim
+    unit = design.mechanism.privacy.space.unit
+    unit = f" in {unit}" if unit and claim.loss.name == "distance" else ""
+    return _AtStake(f"expected loss{unit}", f"expected loss ({claim.loss.name or 'given'})", told_nothing(claim))
+
+
+_AT_STAKE: dict[str, Callable[[Design], _AtStake]] = {
+    "places": lambda design: _expected(design, lambda claim: float(prior_loss(claim.prior.to_floats(), claim.loss))),
+    "points": lambda design: _expected(
+        design, lambda claim: blind_loss(claim.loss.box, np.asarray(claim.prior.float_weights))
+    ),
+    "shares": _variance,
+}
+"""What designs of a curve have least, by the family of the question."""
 
 
 def _draw_region(figure: go.Figure, points: list[tuple[float, Design]]) -> None:

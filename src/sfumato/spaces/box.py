@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import integer, items, one_of
-from sfumato.errors import InvalidInput, expect, short, shown
+from sfumato.errors import InvalidInput, NotSupported, expect, short, shown
 from sfumato.numbers import Floats, Number, exact, whole_number
-from sfumato.spaces.finite import check_size
+from sfumato.spaces.finite import FiniteSpace, check_size
 from sfumato.spaces.frame import EarthFrame
 from sfumato.spaces.ground import EARTH_RADIUS_KM, is_earth
 from sfumato.spaces.lengths import as_length, as_unit, in_unit
+from sfumato.spaces.space import Space
 from sfumato.spaces.surface import Earth, Plane
 
 MetricName = Literal["euclidean", "manhattan", "chebyshev"]
@@ -39,7 +40,7 @@ MOST_AXES = 3
 
 
 @dataclass(frozen=True)
-class Box:
+class Box(Space):
     """The points origin_i ≤ x_i ≤ origin_i + sides_i, and the cells of sides ``step`` that they are cut into.
 
     Made by :func:`box`. ``metric`` is the norm of the promise, ``"euclidean"``, ``"manhattan"`` or ``"chebyshev"``.
@@ -133,6 +134,18 @@ class Box:
         """How the box is called in print."""
         where = self.metric if self.frame is None else f"from {self.frame}"
         return f"box({' × '.join(map(str, self.sides))}, {where})"
+
+    @property
+    def per(self) -> str:
+        """What ε is per: a unit of the box, or of the ground that it lies on."""
+        return super().per + self.surface.aim
+
+    def as_list(self) -> FiniteSpace:
+        """Refused: all points are secrets."""
+        raise NotSupported(
+            f"a promise about all points of {self.name} where a finite list of secrets is needed",
+            ["PrivacyType(grid(…), …) on the centres of cells", "design, smooth and release for coordinates"],
+        )
 
     @cached_property
     def labels(self) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ from sfumato.memory import check_memory
 from sfumato.spaces.axioms import INFINITE, midpoints, open_pairs, triangle_violation
 from sfumato.spaces.distances import Distances, Form
 from sfumato.spaces.lengths import as_unit
+from sfumato.spaces.space import Space
 
 if TYPE_CHECKING:
     from sfumato.spaces.box import Box
@@ -70,7 +71,7 @@ class Structure:
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class FiniteSpace:
+class FiniteSpace(Space):
     """A finite set of labelled secrets with a metric.
 
     Parameters
@@ -227,6 +228,10 @@ class FiniteSpace:
         metric = self.edges if self.edges is not None else (self.distances, self.midpoints)
         known = self.source.lattice, self.source.answers, self.source.ground
         return _restored, (metric, known, self.labels, self.unit, self.name, self.coordinates)
+
+    def as_list(self) -> FiniteSpace:
+        """Itself."""
+        return self
 
     def restrict(self, labels: Iterable[Any]) -> FiniteSpace:
         """The subspace on some of the labels, distances kept."""

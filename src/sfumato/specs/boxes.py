@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -19,8 +19,13 @@ from sfumato.specs import schema
 from sfumato.specs.spec import Spec
 from sfumato.specs.tables import Columns, amounts_by_label, column_in_order, numbers_of, usual_column
 
-BOXES = ("box", "earth_box")
-"""Kinds of spaces whose secrets are all points, not a list of labels."""
+BOXES: dict[str, Callable[[Any, str, str], Box]] = {
+    "box": lambda given, unit, per: box(
+        given.sides, given.step, unit=unit or per, metric=given.metric, origin=given.origin
+    ),
+    "earth_box": lambda given, unit, _: earth_box(**given.parameters, unit=unit),
+}
+"""Kinds of spaces whose secrets are all points, not a list of labels: how each is built."""
 
 
 def spec_box(spec: Spec) -> Box:
@@ -37,9 +42,7 @@ def spec_box(spec: Spec) -> Box:
     unit = given.unit if "unit" in given.model_fields_set or per is None else per
     if per is not None and unit and per != unit:
         raise InvalidInput(f"the promise is per {per!r}, but the distances of the space are in {unit!r}")
-    if isinstance(given, schema.EarthBoxSpec):
-        return earth_box(**given.parameters, unit=unit)
-    return box(given.sides, given.step, unit=unit or per or "", metric=given.metric, origin=given.origin)
+    return BOXES[given.kind](given, unit, per or "")
 
 
 def prior_on(given: schema.PriorSpec, spec: Spec, home: Box) -> tuple[Prior, str]:

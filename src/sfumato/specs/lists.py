@@ -19,7 +19,6 @@ from sfumato.spaces import SPACES, FiniteSpace
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import in_unit
 from sfumato.specs import schema
-from sfumato.specs.boxes import BOXES
 from sfumato.specs.maps import MAPS, area_numbers
 from sfumato.specs.question import naming_file
 from sfumato.specs.schema_maps import AreasSpec
@@ -38,7 +37,7 @@ from sfumato.specs.tables import (
 
 def space_of(spec: Spec) -> FiniteSpace:
     """Where the secrets live; its unit may come from ``per`` of the promise. A box has no list of secrets."""
-    if spec.space.kind in BOXES:
+    if spec.space.kind not in BUILDERS:
         raise NotSupported(
             f"{spec.source}: [space]: a list of secrets of a box", ["kind = 'grid', the centres of cells"]
         )
@@ -165,7 +164,7 @@ def _matrix(given: schema.MatrixSpec, spec: Spec) -> FiniteSpace:
 
 
 def _elastic(given: schema.ElasticSpec, spec: Spec) -> FiniteSpace:
-    if given.of.kind in BOXES:
+    if given.of.kind not in BUILDERS:
         raise InvalidInput(f"an elastic metric is one of a list of places: kind {given.of.kind!r} has none")
     space = BUILDERS[given.of.kind](given.of, spec)
     weights = given.weights

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
@@ -393,6 +393,20 @@ class DisplacementSpec(TableSpec):
             yield f"probability lies between 0 and 1, found {_shown(self.probability)}"
 
 
+class _Beside(NamedTuple):
+    """What stands beside a kind of objective: whether there are priors, a workload, limits on a loss."""
+
+    priors: tuple[bool, ...] = (False,)
+    workload: bool = False
+    limits: bool = True
+
+
+_BESIDE = {
+    "expected": _Beside(), "worst secret": _Beside(), "worst prior": _Beside((True,)),
+    "shares": _Beside((True, False), workload=True, limits=False),
+}  # fmt: skip
+
+
 class ObjectiveSpec(TableSpec):
     """What is made small, under which limits, and what decides among equals."""
 
@@ -405,13 +419,14 @@ class ObjectiveSpec(TableSpec):
     then: Literal["worst secret", "entropy"] | None = None
 
     def _wrong(self) -> Iterator[str]:
-        if self.kind != "shares" and (self.kind == "worst prior") != bool(self.priors):
+        beside = _BESIDE[self.kind]
+        if bool(self.priors) not in beside.priors:
             yield "priors, a list of tables like [prior], goes with kind = 'worst prior' or 'shares', and with no other"
-        if self.kind != "shares" and self.workload is not None:
+        if self.workload is not None and not beside.workload:
             yield "workload goes with kind = 'shares'"
         if self.values is not None and self.workload != "mean":
             yield "values, a number for each secret, goes with workload = 'mean'"
-        if self.kind == "shares" and (self.worst_loss is not None or self.displacement is not None):
+        if (self.worst_loss is not None or self.displacement is not None) and not beside.limits:
             yield "limits on a loss do not go with kind = 'shares'"
         if self.then is not None and self.kind != "expected":
             yield "then goes with kind = 'expected'"

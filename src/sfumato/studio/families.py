@@ -12,12 +12,18 @@ from math import prod
 from typing import Any
 
 from sfumato.design import Design
-from sfumato.errors import NotSupported
+from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.measures import prior_loss
+from sfumato.numbers import is_floatable
+from sfumato.release.places import Place, Position
+from sfumato.release.terms import Column
 from sfumato.report.box_facts import blind_loss
+from sfumato.spaces.foreign import ACROSS, LATITUDES, LONGITUDES, UP
+from sfumato.spaces.surface import Earth, Plane
 from sfumato.specs.boxes import spec_box
 from sfumato.specs.question import Question
 from sfumato.specs.spec import Spec
+from sfumato.specs.tables import Columns, column_texts, usual_column
 from sfumato.specs.words import promised
 from sfumato.studio.views import box_place, box_view, space_view, table_view
 
@@ -72,6 +78,42 @@ _SIZES: dict[str, Callable[[Any], int]] = {
 """How many secrets a table stands for, before anything is built."""
 
 
+_HELD: dict[type[Plane], tuple[type[Position], tuple[str, ...], tuple[str, ...]]] = {
+    Plane: (Position, ACROSS, UP),
+    Earth: (Place, LATITUDES, LONGITUDES),
+}
+"""What names columns of points, and their usual names."""
+
+Find = Callable[[Columns, Any], Column]
+"""The columns of a table that hold the secrets of a space."""
+
+
+def columns_of_points(table: Columns, space: Any) -> Column:
+    """Coordinates by their usual names; on an interval the one column of numbers."""
+    if space.dimension == 1:
+        return _only(table, [head for head in table.header if all(map(is_floatable, column_texts(table, head)))])
+    held, first, second = _HELD[type(space.surface)]
+    pair = [usual_column(table, words, f"the {words[0]}", "rename the others") for words in (first, second)]
+    if not all(pair):
+        raise InvalidInput(f"{table.file} needs columns {first[0]} and {second[0]}; it has {', '.join(table.header)}")
+    return held(*pair)
+
+
+def column_of_labels(table: Columns, space: Any) -> Column:
+    """The one column that holds labels of secrets and nothing else."""
+    texts = {str(label) for label in space.labels}
+    return _only(table, [head for head in table.header if {*map(str, column_texts(table, head))} <= texts])
+
+
+def _only(table: Columns, found: list[str]) -> str:
+    if len(found) != 1:
+        what = (
+            "no column holds secrets of this question" if not found else f"{' and '.join(map(shown, found))} may be it"
+        )
+        raise InvalidInput(f"{table.file}: {what}: name the column that is to be released")
+    return found[0]
+
+
 MOST_SECRETS = 1024
 """Secrets, or cells of a box, that are drawn and designed for; tasks that take longer are for fewer."""
 
@@ -95,6 +137,8 @@ class View:
         says it: how long a design on a box takes is not a matter of its cells.
     place
         Space and prior, to be drawn.
+    columns
+        The columns of a table that hold secrets.
     shown
         A design: its table, and what is lost where nothing is told, if that is known.
     """
@@ -107,6 +151,7 @@ class View:
     many: str
     most: int | None
     place: Callable[[Any, Any], dict[str, Any]]
+    columns: Find
     shown: Callable[[Design, Question], dict[str, Any]]
 
 
@@ -139,17 +184,17 @@ _ABOUT_SHARES = ("look", "design", "curve", "calibrate", "release", "mechanism",
 VIEWS = {
     "places": View(
         lambda task: task != "density", "Expected loss", "at a point of a list of secrets",
-        "a space of kind box or earth_box", secrets_in, "secrets", None, space_view, _places,
+        "a space of kind box or earth_box", secrets_in, "secrets", None, space_view, column_of_labels, _places,
     ),
     "points": View(
         lambda task: task in _ON_BOXES, "Expected loss", "on a box of coordinates",
         "the map, the matrix, the curve, the report, the page and the mechanism", cells_in, "cells", MOST_SECRETS,
-        box_place, _points,
+        box_place, columns_of_points, _points,
     ),
     "shares": View(
         lambda task: task in _ABOUT_SHARES, "Variance of all estimates, times N", "for shares of a population",
         "the design, the curve, the report, the page and the mechanism; `sfumato compare-known` and `plan`", secrets_in,
-        "secrets", None, space_view, _shares,
+        "secrets", None, space_view, column_of_labels, _shares,
     ),
 }  # fmt: skip
 """A view for each family."""

@@ -253,7 +253,7 @@ def _calibrate(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     asked = desk.question
     found = calibrate(
         asked.prior, asked.searched_loss, asked.space, target=values["target"], objective=asked.objective,
-        outputs=None if asked.family.listed else asked.outputs, time_limit=_AskedWatch(asked.time_limit, desk.stopping),
+        outputs=asked.family.searched_outputs(asked), time_limit=_AskedWatch(asked.time_limit, desk.stopping),
         progress=desk.teller("looking for ε"),
     )  # fmt: skip
     low, high = bounds_text(found.low, found.high)
@@ -262,7 +262,9 @@ def _calibrate(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
 
 def _release(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
     """Rows of a file, released by the mechanism that is shown."""
-    return released(desk.best().mechanism, desk.question, values["text"], values["name"], values["column"])
+    return released(
+        desk.best().mechanism, desk.question.space, desk.view.columns, values["text"], values["name"], values["column"]
+    )  # fmt: skip
 
 
 def _compare(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:

@@ -13,18 +13,13 @@ from typing import Any
 
 from sfumato.channels import Channel
 from sfumato.errors import InvalidInput, NotSupported, counted, shown
-from sfumato.numbers import is_floatable
-from sfumato.release.places import Place, Position
 from sfumato.release.streams import release_file
-from sfumato.release.terms import Column
 from sfumato.report.audit_matrix import channel_on, matrix_from_text
 from sfumato.report.audit_rounding import Margins
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.foreign import ACROSS, COUNTS, LATITUDES, LONGITUDES, UP
-from sfumato.spaces.surface import Earth, Plane
 from sfumato.specs.cities import cities_of
 from sfumato.specs.complaints import nearest
-from sfumato.specs.question import Question
 from sfumato.specs.tables import (
     Columns,
     column_texts,
@@ -32,19 +27,13 @@ from sfumato.specs.tables import (
     numbers_of,
     usual_column,
 )
-from sfumato.studio.families import MOST_SECRETS
+from sfumato.studio.families import MOST_SECRETS, Find
 
 ROLES = {
     "latitude": LATITUDES, "longitude": LONGITUDES, "x": (*ACROSS, "column", "col"), "y": (*UP, "row"),
     "count": (*COUNTS, "n", "number"), "name": ("name", "label", "city", "place", "cell", "id"),
 }  # fmt: skip
 """What a column of a file of points can be, and the names by which it is known."""
-
-_HELD: dict[type[Plane], tuple[type[Position], tuple[str, ...], tuple[str, ...]]] = {
-    Plane: (Position, ACROSS, UP),
-    Earth: (Place, LATITUDES, LONGITUDES),
-}
-"""What names columns of points, and their usual names."""
 
 
 def point_tables(text: str, name: str, chosen: dict[str, str] | None = None) -> dict[str, Any]:
@@ -137,13 +126,15 @@ def cities(country: str, most: int) -> dict[str, Any]:
     }
 
 
-def released(mechanism: Any, question: Question, text: str, name: str, column: str) -> dict[str, Any]:
+def released(mechanism: Any, space: Any, find: Find, text: str, name: str, column: str) -> dict[str, Any]:
     """The text of a CSV file with noise in the place of its secrets; everything else is as it was, byte for byte.
 
     The true rows lie in a folder of this user's own while they are released, and are removed with it.
     """
     table = columns_from_text(text, name)
-    wanted = _column(table, question, column)
+    if column:
+        column_texts(table, column)
+    wanted = column or find(table, space)
     with TemporaryDirectory() as folder:
         source, target = Path(folder) / "true.csv", Path(folder) / "released.csv"
         source.write_text(text, encoding="utf-8", newline="")
@@ -152,30 +143,3 @@ def released(mechanism: Any, question: Question, text: str, name: str, column: s
     names = [wanted] if isinstance(wanted, str) else list(wanted.columns)
     words = f"{counted(done.rows, 'row')} of {name} released, {' and '.join(map(shown, names))} with noise"
     return {"text": told, "name": "released.csv", "said": words}
-
-
-def _column(table: Columns, question: Question, named: str) -> Column:
-    """The column that was named, or coordinates by their usual names, or the one column that holds secrets."""
-    space = question.space
-    if named:
-        column_texts(table, named)
-        return named
-    if not question.family.listed and space.dimension > 1:
-        held, first, second = _HELD[type(space.surface)]
-        pair = [usual_column(table, words, f"the {words[0]}", "rename the others") for words in (first, second)]
-        if not all(pair):
-            raise InvalidInput(
-                f"{table.file} needs columns {first[0]} and {second[0]}; it has {', '.join(table.header)}"
-            )
-        return held(*pair)
-    if not question.family.listed:
-        found = [head for head in table.header if all(map(is_floatable, column_texts(table, head)))]
-    else:
-        texts = {str(label) for label in space.labels}
-        found = [head for head in table.header if {*map(str, column_texts(table, head))} <= texts]
-    if len(found) != 1:
-        what = (
-            "no column holds secrets of this question" if not found else f"{' and '.join(map(shown, found))} may be it"
-        )
-        raise InvalidInput(f"{table.file}: {what}: name the column that is to be released")
-    return found[0]

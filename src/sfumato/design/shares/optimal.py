@@ -64,6 +64,8 @@ class SharesDesign(Design):
     that was guessed, or the least favourable one; ``proved`` says that the file carries both as a claim.
     """
 
+    family = "shares"
+
     prior: Prior | None = None
     workload: Workload | None = None
 
@@ -156,7 +158,7 @@ class _Task:
             open_claim = SharesClaim(prior, self.wanted, Fraction(0), priors=priors, mixture=mixture)
             mechanism = self._proved(weights, total, outputs, open_claim, source, found)
             claim = mechanism.claim
-            assert isinstance(claim, SharesClaim) and claim.bound is not None
+            assert claim is not None and claim.bound is not None
             loss, bound = claim.value, claim.bound
         else:
             mechanism = prove(weights, self.privacy, outputs=outputs, provenance=_PROVENANCE)

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, qr
 
 from sfumato.arguments import flag, one_of
-from sfumato.certify.mechanism import SharesClaim
 from sfumato.channels.channel import Channel, as_channel, check_secrets
 from sfumato.channels.prior import Prior, as_prior, secrets_of
 from sfumato.errors import InvalidInput, keyword, shown
@@ -394,9 +393,8 @@ def reference_of(given: Channel | Any, reference: Prior | None) -> Prior:
         start = as_prior(reference)
         check_secrets("channel and reference", channel, start)
         return start
-    if isinstance(claim, SharesClaim) and (claim.prior.weights > 0).all():
-        return claim.prior
-    return Prior.uniform(channel.secrets)
+    meant = None if claim is None else claim.reference
+    return meant if meant is not None and (meant.weights > 0).all() else Prior.uniform(channel.secrets)
 
 
 def _estimated(channel: Channel, counted: WeightedCounts, method: str, start: Prior, inverse: Array) -> Frequencies:

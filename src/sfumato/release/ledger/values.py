@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import isqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from sfumato.certify.amounts import Amount
 from sfumato.certify.charge import box_metric, metric_digest, rate_of
 from sfumato.certify.coordinates import as_point
 from sfumato.errors import InvalidInput, shown
 from sfumato.spaces.box import Box
+from sfumato.spaces.finite import FiniteSpace
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ class Spent:
         coordinates any box of the norm and unit will do, and x and z are points. Promises about events
         hold for neighbours, with a δ, and have no distances: ``total`` and ``delta`` are what they come to.
         """
-        known = {box_metric(space) if isinstance(space, Box) else metric_digest(space): space for space in spaces}
+        known = {metric.digest: metric.between for metric in map(_metric_of, spaces)}
         best = Fraction(0), Fraction(0)
         for scope in self.scopes:
             low = high = Fraction(0)
@@ -155,7 +158,7 @@ class Spent:
                     )
                 if part.metric not in known:
                     raise InvalidInput(f"{part.space} is among what was released: give that space too")
-                near = _distance(known[part.metric], x, z, bits)
+                near = known[part.metric](x, z, bits)
                 rate = part.amount.bounds(bits)
                 low, high = low + rate[0] * near[0], high + rate[1] * near[1]
             best = max(best[0], low), max(best[1], high)
@@ -165,10 +168,20 @@ class Spent:
         return [part for part in self.parts if part.scope in ("", scope)]
 
 
-def _distance(space: Any, x: Any, z: Any, bits: int) -> tuple[Fraction, Fraction]:
-    """Rationals around the distance of two secrets of a space, or of two points."""
+class _Metric(NamedTuple):
+    """How a ledger knows a metric, and rationals around the distance of two secrets, or of two points."""
+
+    digest: str
+    between: Callable[[Any, Any, int], tuple[Fraction, Fraction]]
+
+
+def _metric_of(space: Any) -> _Metric:
     if isinstance(space, Box):
-        return _distance_of_points(space, x, z, bits)
+        return _Metric(box_metric(space), partial(_distance_of_points, space))
+    return _Metric(metric_digest(space), partial(_distance_of_secrets, space))
+
+
+def _distance_of_secrets(space: FiniteSpace, x: Any, z: Any, bits: int) -> tuple[Fraction, Fraction]:
     where = space.index(x), space.index(z)
     if space.distances.infinite[where]:
         raise InvalidInput(f"{shown(x)} and {shown(z)} are infinitely far apart in {space.name}: nothing is promised")

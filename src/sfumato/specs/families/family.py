@@ -25,8 +25,9 @@ class Family:
         Whether its secrets are a list, which some verdicts and all releases of counts need.
     accepts, question
         Whether a spec asks a question of this kind, and the question.
-    loss_on_outputs, stakes
-        The loss with no other actions than the outputs; the loss that a search is given.
+    loss_on_outputs, stakes, searched_outputs
+        The loss with no other actions than the outputs; the loss that a search is given; the outputs that a search over
+        several promises is given beside the first of the two.
     stake, meaning
         What the loss is in words; the same, with what it would be if nothing were told.
     lengths
@@ -54,6 +55,7 @@ class Family:
     question: Callable[[Spec], Question]
     loss_on_outputs: Callable[[Question], Any]
     stakes: Callable[[Question], Any]
+    searched_outputs: Callable[[Question], Any]
     stake: Callable[[Question], str]
     meaning: Callable[[Question], str]
     lengths: Callable[[Question], bool]

@@ -102,6 +102,7 @@ def calibrated_on_a_list(best: Design, design: str) -> list[str]:
 PLACES = Family(
     "places", "secrets", True, _accepts, _question, loss_of_outputs,
     stakes=lambda question: question.loss,
+    searched_outputs=lambda question: None,
     stake=stake_on_a_list,
     meaning=_meaning,
     lengths=lambda question: bool(question.loss.name == "distance"),

@@ -77,6 +77,7 @@ POINTS = Family(
     question=_question,
     loss_on_outputs=lambda question: question.loss,  # it is that of any point
     stakes=lambda question: question.loss,
+    searched_outputs=lambda question: question.outputs,
     stake=_stake,
     meaning=_meaning,
     lengths=lambda question: True,

@@ -77,6 +77,7 @@ def _summary(best: Design, question: Question) -> list[str]:
 SHARES = Family(
     "shares", "secrets", True, _accepts, _question, loss_of_outputs,
     stakes=lambda question: None,
+    searched_outputs=lambda question: None,
     stake=lambda question: estimates_words(question.objective),
     meaning=_meaning,
     lengths=lambda question: False,
