@@ -19,7 +19,7 @@ KIND = re.compile(
     rf"isinstance\([^\n]*?\b(?:{CLASSES}|EarthBoxSpec)\b|\.box is (?:not )?None|\bin BOXES\b|\.frame is (?:not )?None"
     r"|[!=]= \"shares\"|\.about [!=]= |\.drawn_as [!=]= |family\.listed|family\.name [!=]="
 )
-MOST = 34
+MOST = 30
 
 
 def kinds_asked(path: Path) -> list[str]:

@@ -57,6 +57,11 @@ class Domain:
         return cls(where.name, where.unit, where)
 
     @property
+    def about(self) -> About:
+        """What a promise on it is about."""
+        return "secrets" if self.where is None else self.where.about
+
+    @property
     def space(self) -> FiniteSpace | None:
         """The list of secrets, if there is one."""
         return self.where if isinstance(self.where, FiniteSpace) else None

@@ -38,7 +38,6 @@ from sfumato.lp.cone.program import ColumnProgress
 from sfumato.memory import refusing
 from sfumato.numbers import is_exact
 from sfumato.privacy.type import PrivacyType
-from sfumato.spaces.box import Box
 from sfumato.watch import TimeIsUp, Watch, announcing, watch_of
 
 COMPILING = "compiling, the first time only"
@@ -136,17 +135,16 @@ def designed(
     return _search_for(privacy, objective).run(prior, loss, privacy, outputs, objective, under, effort)
 
 
-class _Search(NamedTuple):
+class _KindOfSearch(NamedTuple):
     """How designs of a kind are searched, and which gap is aimed at where nobody says another one."""
 
     run: Callable[..., Design]
     tolerance: float
 
 
-def _search_for(privacy: Any, objective: Any) -> _Search:
-    if isinstance(privacy, PrivacyType) and isinstance(privacy.space, Box):
-        return _Search(_on_box, BOX_TOLERANCE)
-    return _Search(_on_list if as_objective(objective).criterion != "shares" else _for_shares, TOLERANCE)
+def _search_for(privacy: Any, objective: Any) -> _KindOfSearch:
+    """By what a promise is about; without a privacy type there is a list, and a promise about its events."""
+    return _SEARCHES[privacy.space.about if isinstance(privacy, PrivacyType) else "secrets"](objective)
 
 
 def _on_list(
@@ -188,6 +186,14 @@ def _on_box(
         )
     with searching(effort) as watch:
         return design_on_box(prior, loss, privacy, outputs, effort.tolerance, watch, effort.progress)
+
+
+_SEARCHES: dict[str, Callable[[Any], _KindOfSearch]] = {
+    "coordinates": lambda _: _KindOfSearch(_on_box, BOX_TOLERANCE),
+    "secrets": lambda objective: _KindOfSearch(
+        _for_shares if as_objective(objective).criterion == "shares" else _on_list, TOLERANCE
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -207,6 +207,9 @@ POINTS = ReleaseFamily(
 )
 
 
+_FAMILIES = {"secrets": LISTED, "coordinates": POINTS}
+
+
 def release_family(domain: Domain) -> ReleaseFamily:
     """The kind of secrets that lie in a domain."""
-    return LISTED if domain.box is None else POINTS
+    return _FAMILIES[domain.about]

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import inf, prod
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,8 @@ class Box(Space):
     >>> town.shape, len(town), town.name
     ((16, 12), 192, 'box(8 × 6, euclidean)')
     """
+
+    about: ClassVar[Literal["coordinates"]] = "coordinates"
 
     sides: tuple[Fraction, ...]
     step: tuple[Fraction, ...]

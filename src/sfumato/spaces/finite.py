@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,8 @@ class FiniteSpace(Space):
     >>> len(space), space.distance("b", "c")
     (3, 1.5)
     """
+
+    about: ClassVar[Literal["secrets"]] = "secrets"
 
     labels: tuple[Any, ...]
     source: Structure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from sfumato.spaces.finite import FiniteSpace
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 class Space:
     """Where a secret lives: :class:`~sfumato.spaces.finite.FiniteSpace` or :class:`~sfumato.spaces.box.Box`."""
+
+    about: ClassVar[Literal["secrets", "coordinates"]]
+    """What promises on it are about: secrets that are counted, or all points of a box."""
 
     if TYPE_CHECKING:
 

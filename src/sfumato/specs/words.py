@@ -11,7 +11,7 @@ from sfumato.numbers import bounds_text, text_above
 from sfumato.privacy import PrivacyType
 from sfumato.report.sections_words import farthest, odds_factor
 from sfumato.spaces import FiniteSpace
-from sfumato.spaces.box import Box
+from sfumato.spaces.box import Box, as_box
 from sfumato.spaces.earth import ground_range
 from sfumato.spaces.lengths import METRES
 from sfumato.specs.question import Question
@@ -39,8 +39,10 @@ def promised(privacy: PrivacyType) -> str:
     alpha = 1/2 per km: at 1 km, no output is more than 2 times as likely for one secret as for the other, and none is
     more than 4 times at 2 km, between the farthest two
     """
-    if isinstance(privacy.space, Box):
-        return _promised_on_a_box(privacy, privacy.space)
+    return _PROMISED[privacy.space.about](privacy)
+
+
+def _promised_on_a_list(privacy: PrivacyType) -> str:
     unit, count = privacy.space.unit, privacy.space.open_pairs
     if count and not len(privacy.space.pairs.first):
         return "nothing is promised: no two secrets have a finite distance"
@@ -96,7 +98,8 @@ def factor_words(privacy: PrivacyType, distance: Fraction) -> str:
     return f"e^{text_above(exponent, 4)}"
 
 
-def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
+def _promised_on_a_box(privacy: PrivacyType) -> str:
+    box = as_box(privacy.space)
     value, factor = _promise_parts(privacy)
     unit, where = (f" per {box.unit}", f"1 {box.unit}") if box.unit else ("", "distance 1")
     surface = box.surface
@@ -104,6 +107,10 @@ def _promised_on_a_box(privacy: PrivacyType, box: Box) -> str:
         f"{value}{unit}{surface.aim}, about coordinates: at {where} ({surface.norm}), no output is more than "
         f"{factor} times as likely for one point as for the other, and at every smaller distance in proportion"
     )
+
+
+_PROMISED = {"secrets": _promised_on_a_list, "coordinates": _promised_on_a_box}
+"""The words of a promise, by what it is about."""
 
 
 def loss_amount(value: Fraction, question: Question, rounded: Callable[[Fraction, int], str] | None = None) -> str:

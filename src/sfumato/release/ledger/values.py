@@ -15,6 +15,7 @@ from sfumato.certify.coordinates import as_point
 from sfumato.errors import InvalidInput, shown
 from sfumato.spaces.box import Box
 from sfumato.spaces.finite import FiniteSpace
+from sfumato.spaces.space import Space
 
 
 @dataclass(frozen=True)
@@ -175,10 +176,9 @@ class _Metric(NamedTuple):
     between: Callable[[Any, Any, int], tuple[Fraction, Fraction]]
 
 
-def _metric_of(space: Any) -> _Metric:
-    if isinstance(space, Box):
-        return _Metric(box_metric(space), partial(_distance_of_points, space))
-    return _Metric(metric_digest(space), partial(_distance_of_secrets, space))
+def _metric_of(space: Space) -> _Metric:
+    digest, distance = _METRICS[space.about]
+    return _Metric(digest(space), partial(distance, space))
 
 
 def _distance_of_secrets(space: FiniteSpace, x: Any, z: Any, bits: int) -> tuple[Fraction, Fraction]:
@@ -212,3 +212,9 @@ def scope_words(dataset: str | None, columns: tuple[str, ...] | None) -> str:
     if len(columns) == 1:
         return f"column {columns[0]!r} of {dataset!r}"
     return f"columns {', '.join(map(repr, columns))} of {dataset!r} together"
+
+
+_METRICS: dict[str, tuple[Callable[[Any], str], Callable[..., tuple[Fraction, Fraction]]]] = {
+    "secrets": (metric_digest, _distance_of_secrets), "coordinates": (box_metric, _distance_of_points),
+}  # fmt: skip
+"""How the metric of a space is known, and its distances."""
