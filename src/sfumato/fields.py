@@ -36,13 +36,16 @@ class ShellOption:
 class Declared:
     """What stands beside the type of a field: its default, the words it is one of, and an option for each command.
 
-    What is ``secret`` stays out of the text of the value. ``in_spec`` says that specs have a key of this name.
+    What is ``secret`` stays out of the text of the value. ``in_spec`` says that specs have a key of this name;
+    ``question`` is the sentence of a dialogue that asks for it, and ``usual`` the answer that is offered.
     """
 
     default: Any
     words: tuple[str, ...]
     secret: bool
     in_spec: bool
+    question: str
+    usual: str | None
     options: Mapping[str, ShellOption]
 
 
@@ -53,6 +56,8 @@ def asked(
     words: tuple[str, ...] = (),
     secret: bool = False,
     in_spec: bool = False,
+    question: str = "",
+    usual: str | None = None,
     **options: ShellOption | str,
 ) -> Declared:
     """Declare a field: its default, and the option of each command; a text is the help of an option that takes a text.
@@ -63,7 +68,7 @@ def asked(
     <class 'str'>
     """
     whole = {name: ShellOption(said) if isinstance(said, str) else said for name, said in options.items()}
-    return Declared(default, words, secret, in_spec, whole)
+    return Declared(default, words, secret, in_spec, question, usual, whole)
 
 
 def declared(*declarations: type) -> Iterator[tuple[str, str, Declared]]:

@@ -19,7 +19,7 @@ from sfumato.cli.main import app
 from sfumato.cli.questions import KINDS
 from sfumato.cli.questions_losses import LOSSES
 from sfumato.errors import InvalidInput
-from sfumato.specs import schema
+from sfumato.specs import schema_stakes
 from sfumato.specs.spec import read_spec
 from sfumato.specs.words import promised
 
@@ -252,7 +252,7 @@ MORE = {
 
 
 def test_every_loss_of_a_spec_is_offered() -> None:
-    models = get_args(get_args(schema.LossSpec)[0])
+    models = get_args(get_args(schema_stakes.LossSpec)[0])
     kinds = {kind for model in models for kind in get_args(model.model_fields["kind"].annotation)}
     assert set(LOSSES) == kinds
 

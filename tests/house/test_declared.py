@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 from sfumato.fields import declared
 from sfumato.hide.fields import DistanceFields, WishFields
 from sfumato.release.fields import BEYOND, PersonFields, TermFields
 from sfumato.release.rows import POLICIES
+from sfumato.specs.keys import kinds_of
+from sfumato.specs.schema_base import TableSpec
 from sfumato.specs.schema_release import ReleaseSpec
+from sfumato.specs.spec import Spec
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "sfumato"
 DECLARATIONS = {SOURCE / "hide" / "fields.py", SOURCE / "release" / "fields.py"}
@@ -59,3 +64,36 @@ def test_words_are_those_that_are_taken_and_keys_of_specs_are_there() -> None:
     assert set(EVERY["on_unknown"].words) == set(POLICIES)
     assert EVERY["beyond"].words == BEYOND
     assert {name for name, said in EVERY.items() if said.in_spec} <= set(ReleaseSpec.model_fields)
+
+
+def tables(model: type[TableSpec] = TableSpec) -> set[type[TableSpec]]:
+    """Every table of a spec, and what tables are made of."""
+    return {model}.union(*map(tables, model.__subclasses__()))
+
+
+def test_every_key_of_a_spec_has_a_line_of_help() -> None:
+    lines = {f"{model.__name__}.{name}": model.key(name).help for model in tables() for name in model.model_fields}
+    assert len(lines) > 150
+    assert {where: line for where, line in lines.items() if not (line[:1].isupper() and line.endswith("."))} == {}
+
+
+def test_every_kind_has_words_and_every_word_that_a_key_may_be() -> None:
+    for model in tables():
+        for name, field in model.model_fields.items():
+            given = [part for part in (field.annotation, *get_args(field.annotation)) if get_origin(part) is Literal]
+            words = {word for part in given for word in get_args(part)}
+            options = set(model.key(name).options)
+            assert options in (words, set()), f"{model.__name__}.{name}"
+            assert name != "kind" or options == words
+    assert len(kinds_of(Spec.model_fields["space"].annotation)) == 21
+
+
+def test_sentences_that_ask_stand_in_the_declarations_alone() -> None:
+    """What init asks for a key is said beside the key; only what is asked for several keys together is said there."""
+    sentences = {model.key(name).asked for model in tables() for name in model.model_fields} - {""}
+    assert len(sentences) > 20
+    doors = [path.read_text() for room in ("cli", "studio") for path in sorted((SOURCE / room).glob("*.py"))]
+    starts = {sentence.split("{")[0] for sentence in sentences}
+    assert {
+        start for start in starts for text in doors if re.search(rf"\bask\(\s*f?\"{re.escape(start)}", text)
+    } == set()

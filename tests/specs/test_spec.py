@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.errors import InvalidInput
 from sfumato.losses import LOSSES
 from sfumato.spaces import SPACES
-from sfumato.specs import schema
+from sfumato.specs import schema, schema_stakes
 from sfumato.specs.boxes import BOXES
 from sfumato.specs.complaints import _NEEDS_PYTHON
 from sfumato.specs.families import as_question
@@ -59,7 +59,7 @@ solver = "interior"
 def test_every_space_and_loss_is_in_the_schema_or_needs_python() -> None:
     kinds, losses = (
         {kind for model in get_args(get_args(union)[0]) for kind in get_args(model.model_fields["kind"].annotation)}
-        for union in (schema.SpaceSpec, schema.LossSpec)
+        for union in (schema.SpaceSpec, schema_stakes.LossSpec)
     )
     assert kinds == set(BUILDERS) | set(BOXES)
     assert set(SPACES) - kinds <= set(_NEEDS_PYTHON)

@@ -11,6 +11,7 @@ import typer
 
 from sfumato.errors import SfumatoError
 from sfumato.specs.complaints import nearest
+from sfumato.specs.schema_base import KeyWords
 
 _YES = {"y": True, "yes": True, "n": False, "no": False}
 
@@ -48,6 +49,10 @@ class Dialogue:
                 raise typer.BadParameter(_plain(error)) from None
 
         return typer.prompt(question, default=default, value_proc=checked, err=self.quiet)
+
+    def ask_for(self, key: KeyWords, check: Callable[[str], Any], default: str | None = "", /, **words: str) -> Any:
+        """What ``check`` makes of the answer to a key's sentence; its usual answer is offered unless another is given."""
+        return self.ask(key.asked.format(**words), check, key.usual if default == "" else default)
 
     def together(self, ask: Callable[[], Any], check: Callable[[Any], Any]) -> Any:
         """What ``check`` makes of the answers to several questions; all of them come again until it makes something."""

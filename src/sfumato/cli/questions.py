@@ -25,24 +25,37 @@ from sfumato.spaces.finite import check_table
 from sfumato.spaces.foreign import COUNTS, LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import METRES, as_length, in_unit
 from sfumato.specs.heads import candidates
+from sfumato.specs.keys import kind_words
 from sfumato.specs.lists import prior_of, space_of
 from sfumato.specs.question import privacy_of
+from sfumato.specs.schema import (
+    CountQuerySpec,
+    GeoSpec,
+    GraphSpec,
+    GridSpec,
+    KCountQuerySpec,
+    PointsSpec,
+    PriorSpec,
+    PrivacySpec,
+    SizedSpec,
+    SpaceSpec,
+    SumQuerySpec,
+)
+from sfumato.specs.schema_base import TableSpec, UnitSpec
+from sfumato.specs.schema_stakes import ObjectiveSpec
 from sfumato.specs.spec import Spec, spec_from_values, write_spec
 from sfumato.specs.tables import Columns, column_texts, numbers_of
 from sfumato.specs.words import farthest_of_few
 
+_SPACES = kind_words(SpaceSpec)
+_KIND_OF = {
+    "count": "count_query", "sum": "sum_query", "counts": "k_count_query", "line": "line", "grid": "grid",
+    "places": "geo", "points": "points", "discrete": "discrete", "graph": "graph",
+}  # fmt: skip
 KINDS = {
     "coordinates": "a file of points (CSV, Parquet): a promise about every metre",
     "answers": "answers of a questionnaire, by their names",
-    "count": "a count of people",
-    "sum": "a sum over people, each with a value in a range",
-    "counts": "several counts over the same people",
-    "line": "answers in a row, such as a count or a scale",
-    "grid": "cells of a map",
-    "places": "places on the Earth from a CSV file with latitude and longitude",
-    "points": "points from a CSV file with coordinates",
-    "discrete": "values that are all equally far apart",
-    "graph": "nodes and roads from a CSV file with an edge a row",
+    **{name: _SPACES[kind] for name, kind in _KIND_OF.items()},
 }
 """What the secrets can be, with a line on each."""
 
@@ -95,7 +108,7 @@ def init(
 
 def answers(talk: Dialogue, folder: Path, kind: str | None = None) -> Answered:
     """Ask, and return a spec that stands for something."""
-    chosen = talk.choose("Where do the secrets live?", KINDS, "grid") if kind is None else one_of_option(kind)
+    chosen = talk.choose(Spec.key("space").asked, KINDS, "grid") if kind is None else one_of_option(kind)
     if chosen == "coordinates":
         question = ask_points(talk, folder)
         return Answered(question.spec, question.command)
@@ -107,13 +120,13 @@ def answers(talk: Dialogue, folder: Path, kind: str | None = None) -> Answered:
     talk.say(f"{counted(len(space), 'secret')}{large}.")
     tables["privacy"] = _ask_promise(talk, tables, folder, space)
     tables["prior"] = _ask_prior(talk, tables, folder, space, source)
-    wanted = talk.choose("What do you want to know?", _WANTED, "shares") if chosen == "answers" else "answers"
+    wanted = talk.choose(Spec.key("objective").asked, _WANTED, "shares") if chosen == "answers" else "answers"
     tables |= _ASKED[wanted](talk, tables, folder, space)
     return Answered(spec_from_values(tables, folder))
 
 
 _WANTED = {
-    "shares": "how many people gave each answer, with error bars",
+    "shares": ObjectiveSpec.key("kind").options["shares"],
     "answers": "what one person answered, as well as it can be guessed",
 }
 _ASKED: dict[str, Callable[..., dict[str, Any]]] = {
@@ -154,19 +167,18 @@ class _Source:
 
 def _listed(kind: str) -> Callable[[Dialogue, Path], _Source]:
     def ask(talk: Dialogue, folder: Path) -> _Source:
-        table = talk.ask("How many secrets", lambda text: _fitting({"kind": kind, "n": whole(text)}, folder), "10")
+        table = talk.ask_for(SizedSpec.key("n"), lambda text: _fitting({"kind": kind, "n": whole(text)}, folder))
         return _Source(table | _ask_unit(talk))
 
     return ask
 
 
 def _grid(talk: Dialogue, folder: Path) -> _Source:
-    question = "Cells along each side, such as 8,8"
-    shape = talk.ask(question, lambda text: _fitting({"kind": "grid", "shape": _sides(text)}, folder), "8,8")
+    cells = GridSpec.key("shape")
+    shape = talk.ask_for(cells, lambda text: _fitting({"kind": "grid", "shape": _sides(text)}, folder))
     unit = _ask_unit(talk)
     name = unit.get("unit", "")
-    question = f"Side of a cell in {name or 'units'}, such as 0.5"
-    step = talk.ask(question, lambda text: positive_length(text, name), "1")
+    step = talk.ask_for(GridSpec.key("step"), lambda text: positive_length(text, name), unit=name or "units")
     return _Source({**shape, "step": step, **unit})
 
 
@@ -178,13 +190,13 @@ def _query(kind: str) -> Callable[[Dialogue, Path], _Source]:
             return _fitting({"kind": f"{kind}_query", **keys, "unit": "person"}, folder)
 
         if kind == "count":
-            space = talk.ask("How many people could be counted", lambda text: query(individuals=whole(text)), "100")
-            return _Source(space)
-        name, question, read, usual = _BESIDE_PEOPLE[kind]
+            people = CountQuerySpec.key("individuals")
+            return _Source(talk.ask_for(people, lambda text: query(individuals=whole(text))))
+        model, name, read = _BESIDE_PEOPLE[kind]
 
         def both() -> dict[str, int]:
-            people = talk.ask("How many people are there", whole, "20")
-            return {"individuals": people, name: talk.ask(question, read, usual)}
+            people = talk.ask_for(model.key("individuals"), whole)
+            return {"individuals": people, name: talk.ask_for(model.key(name), read)}
 
         return _Source(talk.together(both, lambda keys: query(**keys)))
 
@@ -207,14 +219,11 @@ def _largest(text: str) -> int:
     return whole(high)
 
 
-_BESIDE_PEOPLE: dict[str, tuple[str, str, Callable[[str], int], str]] = {
-    "sum": (
-        "largest", "The value of one person goes from 0 to (whole numbers; a unit such as 1,000 makes them few)",
-        _largest, "5",
-    ),
-    "k_count": ("k", "How many counts are there of the same people", whole, "2"),
-}  # fmt: skip
-"""The key of the second number of a query, how it is asked for and read, and the usual answer."""
+_BESIDE_PEOPLE: dict[str, tuple[type[TableSpec], str, Callable[[str], int]]] = {
+    "sum": (SumQuerySpec, "largest", _largest),
+    "k_count": (KCountQuerySpec, "k", whole),
+}
+"""The table of a query with a second number, the key of that, and how it is read."""
 
 
 def _answers(talk: Dialogue, folder: Path) -> _Source:
@@ -267,15 +276,13 @@ def _plain_labels(names: list[str]) -> list[Any]:
 
 
 def _graph(talk: Dialogue, folder: Path) -> _Source:
-    table = talk.ask("CSV file", lambda text: read_existing(folder / text))
-    header = ", ".join(table.header)
-    questions = (("first", f"Column of one end of an edge ({header})", "from"),
-                 ("second", "Column of the other end", "to"))  # fmt: skip
-    ends = {
-        name: talk.ask(question, _column(table, column_texts), usual if usual in table.header else None)
-        for name, question, usual in questions
-    }
-    length = talk.ask("Column of its length (none: all are 1)", _column(table, numbers_of, none=True), "none")
+    table = talk.ask_for(GraphSpec.key("file"), lambda text: read_existing(folder / text))
+    header, ends = ", ".join(table.header), {}
+    for name in ("first", "second"):
+        usual = GraphSpec.model_fields[name].default
+        usual = usual if usual in table.header else None
+        ends[name] = talk.ask_for(GraphSpec.key(name), _column(table, column_texts), usual, columns=header)
+    length = talk.ask_for(GraphSpec.key("length"), _column(table, numbers_of, none=True))
     space = {"kind": "graph", "file": relative(table.file, folder), **ends, **({"length": length} if length else {})}
     unused = [name for name in table.header if name not in (*ends.values(), length)]
     if unused:
@@ -286,9 +293,7 @@ def _graph(talk: Dialogue, folder: Path) -> _Source:
 def _points(talk: Dialogue, folder: Path) -> _Source:
     table, named = _file_with_names(talk, folder)
     coordinate = _column(table, numbers_of)
-    columns = talk.ask(
-        "Columns of the coordinates", lambda text: [coordinate(c.strip()) for c in text.split(",")], "x,y"
-    )
+    columns = talk.ask_for(PointsSpec.key("columns"), lambda text: [coordinate(c.strip()) for c in text.split(",")])
     space = {"kind": "points", "file": relative(table.file, folder), "columns": columns, **named, **_ask_unit(talk)}
     return _Source(space, table, (*columns, *named.values()), {})
 
@@ -300,15 +305,15 @@ def _places(talk: Dialogue, folder: Path) -> _Source:
         found = candidates(table, usual)
         listed = f" ({', '.join(found or table.header)})" if len(found) != 1 else ""
         only = found[0] if len(found) == 1 else None
-        place[name] = talk.ask(f"Column of the {name}{listed}", _column(table, numbers_of), only)
+        place[name] = talk.ask_for(GeoSpec.key(name), _column(table, numbers_of), only, columns=listed)
     space = {"kind": "geo", "file": relative(table.file, folder), **place, **named}
     return _Source(space, table, (*place.values(), *named.values()), {})
 
 
 def _file_with_names(talk: Dialogue, folder: Path) -> tuple[Columns, dict[str, str]]:
-    table = talk.ask("CSV file", lambda text: read_existing(folder / text))
-    question = f"Column with their names, none for numbers ({', '.join(table.header)})"
-    label = talk.ask(question, _column(table, column_texts, none=True), "none")
+    table = talk.ask_for(PointsSpec.key("file"), lambda text: read_existing(folder / text))
+    names = PointsSpec.key("label")
+    label = talk.ask_for(names, _column(table, column_texts, none=True), columns=", ".join(table.header))
     return table, {"label": label} if label else {}
 
 
@@ -342,7 +347,7 @@ def _ask_promise(talk: Dialogue, tables: dict[str, Any], folder: Path, space: Fi
 
     talk.say(f"At distance 1 ({unit}), no output may be more than e^ε times as likely for one secret.")
     lengths = ", or the distance at which odds double at most, such as 500 m" if space.unit in METRES else ""
-    given, privacy = talk.ask(f"ε for each {unit}{lengths}", promise, "1")
+    given, privacy = talk.ask_for(PrivacySpec.key("epsilon"), promise, unit=f"{unit}{lengths}")
     most = farthest_of_few(space)
     if tables["space"]["kind"] == "line" and "labels" in tables["space"] and most > 1:
         question = f"Is that for neighbours, or for any two: neighbours then get 1/{most} of it (neighbours or any)"
@@ -370,12 +375,11 @@ def _ask_prior(
     talk: Dialogue, tables: dict[str, Any], folder: Path, space: FiniteSpace, source: _Source
 ) -> dict[str, Any]:
     """Uniform, or counts that are typed or stand in a column, which is found by its name."""
-    left = source.left
+    left, key = source.left, PriorSpec.key("counts")
     found = [name for name in left if name.lower() in COUNTS]
     if source.table is not None and left:
         talk.say("The mechanism shows what it was made for: take counts that are public.")
     counts = f"a column of counts ({', '.join(left)})" if left else "counts such as 3,0,1"
-    likely = f"How likely are they: uniform, or {counts}"
 
     def prior(text: str) -> dict[str, Any]:
         if text == "uniform":
@@ -388,7 +392,7 @@ def _ask_prior(
         prior_of(spec_from_values({**tables, "prior": table}, folder), space)
         return table
 
-    chosen = dict(talk.ask(likely, prior, found[0] if len(found) == 1 else "uniform"))
+    chosen = dict(talk.ask_for(key, prior, found[0] if len(found) == 1 else key.usual, columns=counts))
     unused = [name for name in left if name != chosen.get("counts")]
     if unused:
         talk.say(f"Not used: {few(unused)}.")
@@ -403,7 +407,7 @@ def _sides(text: str) -> list[int]:
 
 
 def _ask_unit(talk: Dialogue) -> dict[str, str]:
-    unit = talk.ask("Unit of distance, such as km (none: no name)", unit_of, "none")
+    unit = talk.ask_for(UnitSpec.key("unit"), unit_of)
     return {"unit": unit} if unit else {}
 
 

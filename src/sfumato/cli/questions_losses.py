@@ -12,21 +12,13 @@ from sfumato.labels import text_of
 from sfumato.numbers import as_written
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.lengths import in_unit
+from sfumato.specs.keys import kind_words
 from sfumato.specs.lists import loss_of
-from sfumato.specs.spec import spec_from_values
+from sfumato.specs.schema_stakes import LossMatrixSpec, LossSpec, MemberSpec, ThresholdSpec
+from sfumato.specs.spec import Spec, spec_from_values
 from sfumato.specs.tables import spelled_labels
 
-LOSSES = {
-    "distance": "the distance between what is said and the truth",
-    "absolute": "the absolute error, for secrets that are numbers",
-    "squared": "the squared error, for secrets that are numbers",
-    "bin": "1 for every wrong guess",
-    "nib": "1 for naming the truth: the answer is used to rule a value out",
-    "threshold": "1 for a guess farther away than a radius",
-    "member": "1 for a wrong yes or no to: is it one of these?",
-    "matrix": "any table: what each answer costs under each truth",
-    "default": "the absolute error for the answers of a query, else the distance",
-}
+LOSSES = kind_words(LossSpec)
 """Every loss of a spec, with a line on it."""
 
 _OF_A_QUERY = {
@@ -50,23 +42,23 @@ def ask_loss(talk: Dialogue, tables: Mapping[str, Any], folder: Path, space: Fin
         loss_of(spec_from_values({**tables, "loss": table}, folder), space)
         return table
 
-    kind = talk.choose("What does a wrong answer cost?", known, "absolute" if space.answers else "distance", fitting)
+    kind = talk.choose(Spec.key("loss").asked, known, "absolute" if space.answers else "distance", fitting)
     if kind == "threshold":
         unit = "people who must change" if space.answers else space.unit or "units of distance"
-        radius = talk.ask(f"Radius in {unit}", lambda text: positive_length(text, space.unit), "1")
+        radius = talk.ask_for(ThresholdSpec.key("radius"), lambda text: positive_length(text, space.unit), unit=unit)
         return {"kind": kind, "radius": radius}
     if kind == "member":
         names = [text_of(label) for label in space.labels]
         some = ", ".join(names if len(names) <= 8 else [*names[:7], "…", names[-1]])
-        return dict(talk.ask(
-            f"Which of them, with commas or in ranges such as 3-5 ({some})",
-            lambda text: whole({"kind": kind, "members": _members(text, space)}),
-        ))  # fmt: skip
+        key = MemberSpec.key("members")
+        return dict(
+            talk.ask_for(key, lambda text: whole({"kind": kind, "members": _members(text, space)}), secrets=some)
+        )
     if kind == "matrix":
         talk.say(
             "A CSV file has answers in its first column and secrets in its header; or type rows such as 0,1,2; 1,0,1."
         )
-        return dict(talk.ask("File or rows", lambda text: whole(_table(text, folder, len(space)))))
+        return dict(talk.ask_for(LossMatrixSpec.key("table"), lambda text: whole(_table(text, folder, len(space)))))
     return {"kind": kind}
 
 

@@ -34,6 +34,8 @@ from sfumato.specs.cities import City, city_of
 from sfumato.specs.complaints import nearest
 from sfumato.specs.heads import candidates, first_rows, like, numbers_in
 from sfumato.specs.question import privacy_of
+from sfumato.specs.schema import CountedPointsSpec, PrivacySpec
+from sfumato.specs.schema_release import ReleaseSpec
 from sfumato.specs.spec import Spec, spec_from_values
 from sfumato.specs.tables import Columns, read_columns
 
@@ -126,8 +128,8 @@ def _ask_hidden(talk: Dialogue, unit: str) -> str:
             raise InvalidInput(f"a positive distance is needed, found {text!r}")
         return str(length)
 
-    usual = "500 m" if unit in METRES else f"1 {unit}".strip()
-    return str(talk.ask("Hide within which distance? For two places so far apart odds double at most", check, usual))
+    key = PrivacySpec.key("double_at")
+    return str(talk.ask_for(key, check, key.usual if unit in METRES else f"1 {unit}".strip()))
 
 
 def _ask_person(talk: Dialogue, left: list[str]) -> dict[str, Any]:
@@ -139,10 +141,10 @@ def _ask_person(talk: Dialogue, left: list[str]) -> dict[str, Any]:
     def column(text: str) -> str:
         return known_name(text, dict.fromkeys([*left, "none"])).replace("none", "")
 
-    person = talk.ask(f"Column that says whose row it is, none if all have one ({', '.join(left)})", column, "none")
+    person = talk.ask_for(ReleaseSpec.key("person"), column, columns=", ".join(left))
     if not person:
         return {}
-    most = talk.ask("How many rows of one person are released, others being left out", whole, "1")
+    most = talk.ask_for(ReleaseSpec.key("most_rows"), whole)
     return {"person": person, "most_rows": most, "beyond": "drop"}
 
 
@@ -266,7 +268,7 @@ def _ask_prior(
         return table
 
     talk.say("How likely are places? Public figures make the noise smaller where people are.")
-    table = talk.ask("uniform, or a public CSV file of points such as towns with their people", public, "uniform")
+    table = talk.ask_for(CountedPointsSpec.key("file"), public)
     if table is None:
         return {"uniform": True}
     columns = _ask_columns(talk, table, _DEGREES if home.frame is not None else _AXES)
@@ -286,7 +288,7 @@ def _ask_prior(
             talk.say(f"{note[0].upper()}{note[1:]}.")
         return prior
 
-    weight = talk.ask(f"Column of how many each stands for, none for one{listed}", counted_on_cells, usual)
+    weight = talk.ask_for(CountedPointsSpec.key("counts"), counted_on_cells, usual, columns=listed)
     unused = [name for name in left if name != weight["points"].get("counts")]
     if unused:
         talk.say(f"Not used: {few(unused)}.")

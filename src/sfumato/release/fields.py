@@ -109,9 +109,23 @@ class StrayFields(TypedDict, total=False):
 class PersonFields(TypedDict, total=False):
     """Whose row it is, and how many rows of a person are released."""
 
-    person: Annotated[str | None, asked(in_spec=True, hide="The column that names whose row it is.")]
+    person: Annotated[
+        str | None,
+        asked(
+            in_spec=True,
+            question="Column that says whose row it is, none if all have one ({columns})",
+            usual="none",
+            hide="The column that names whose row it is.",
+        ),
+    ]
     most_rows: Annotated[
-        int | None, asked(in_spec=True, hide=ShellOption("With --person: rows of each that are released.", int))
+        int | None,
+        asked(
+            in_spec=True,
+            question="How many rows of one person are released, others being left out",
+            usual="1",
+            hide=ShellOption("With --person: rows of each that are released.", int),
+        ),
     ]
     beyond: Annotated[
         str,

@@ -15,7 +15,7 @@ from sfumato.numbers import as_written
 from sfumato.spaces.box import Box, box
 from sfumato.spaces.earth import cell_counts, earth_box
 from sfumato.spaces.foreign import COUNTS
-from sfumato.specs import schema
+from sfumato.specs import schema, schema_stakes
 from sfumato.specs.spec import Spec
 from sfumato.specs.tables import Columns, amounts_by_label, column_in_order, numbers_of, usual_column
 
@@ -116,7 +116,7 @@ def outputs_on(given: Any, spec: Spec, home: Box) -> tuple[tuple[Fraction, ...],
     """The points that may be told, None for any: coordinates, on the Earth latitude and longitude."""
     if given is None:
         return None
-    if isinstance(given, schema.OutputsSpec):
+    if isinstance(given, schema_stakes.OutputsSpec):
         if given.columns is None:
             raise InvalidInput("outputs on a box are points: name the columns of their coordinates with columns = […]")
         table = spec.columns(given.file)
@@ -139,11 +139,11 @@ def check_question(spec: Spec) -> None:
     """Refuse what a design on a box does not have."""
     loss, objective = spec.loss, spec.objective
     instead = ["space kind = 'grid', whose secrets are the centres of cells, for all others"]
-    if not isinstance(loss, schema.NamedLossSpec) or loss.kind not in ("default", "distance"):
+    if not isinstance(loss, schema_stakes.NamedLossSpec) or loss.kind not in ("default", "distance"):
         raise NotSupported(f"{spec.source}: [loss]: kind {loss.kind!r} on a box", ["distance", *instead])
     if spec.privacy is not None and spec.privacy.delta is not None:
         raise NotSupported(f"{spec.source}: [privacy]: delta on a box", ["epsilon, alpha or double_at", *instead])
-    if objective != schema.ObjectiveSpec():
+    if objective != schema_stakes.ObjectiveSpec():
         raise NotSupported(f"{spec.source}: [objective] on a box", ["the expected distance, without limits", *instead])
     if spec.solve.solver != "auto":
         raise NotSupported(f"{spec.source}: [solve]: solver {spec.solve.solver!r} on a box", ["auto", *instead])

@@ -18,7 +18,7 @@ from sfumato.losses import default as default_loss
 from sfumato.spaces import SPACES, FiniteSpace
 from sfumato.spaces.foreign import LATITUDES, LONGITUDES
 from sfumato.spaces.lengths import in_unit
-from sfumato.specs import schema
+from sfumato.specs import schema, schema_stakes
 from sfumato.specs.maps import MAPS, area_numbers
 from sfumato.specs.question import naming_file
 from sfumato.specs.schema_maps import AreasSpec
@@ -62,11 +62,11 @@ def loss_of(spec: Spec, space: FiniteSpace) -> Loss:
     """What is at stake."""
     given = spec.loss
     with naming_file(spec, "loss"):
-        if isinstance(given, schema.ThresholdSpec):
+        if isinstance(given, schema_stakes.ThresholdSpec):
             return LOSSES["threshold"](space, given.radius)
-        if isinstance(given, schema.MemberSpec):
+        if isinstance(given, schema_stakes.MemberSpec):
             return LOSSES["member"](space, spelled_labels(given.members, space.labels, "secret of the space"))
-        if isinstance(given, schema.LossMatrixSpec):
+        if isinstance(given, schema_stakes.LossMatrixSpec):
             if given.file is None:
                 return LOSSES["matrix"](space, given.table, given.actions)
             names, entries = labelled_table(spec.columns(given.file), space.labels, "column for")
@@ -81,7 +81,7 @@ def outputs_of(spec: Spec, loss: Loss) -> tuple[Any, ...] | None:
     if given is None:
         return None
     with naming_file(spec, "loss", "outputs"):
-        if isinstance(given, schema.OutputsSpec):
+        if isinstance(given, schema_stakes.OutputsSpec):
             if given.column is None:
                 raise InvalidInput("columns are those of points on a box: name the column of the actions")
             given = column_texts(spec.columns(given.file), given.column)

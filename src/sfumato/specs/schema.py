@@ -8,38 +8,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from sfumato.errors import InvalidInput
 from sfumato.privacy.promise import promise
 from sfumato.specs.schema_base import (
+    KIND,
+    OF_THE_SPACE,
     Amounts,
+    CellSide,
     Count,
     Distance,
-    Earth,
+    DistanceNorm,
+    EarthShape,
     FromFileSpec,
+    KeyWords,
     Label,
     Length,
     Lengths,
-    Metric,
+    MapUnit,
+    NamesColumn,
     PartOfEarthSpec,
     Quantity,
     Rate,
     TableSpec,
+    UnitName,
     UnitSpec,
-    as_label,
+    number_words,
     quantity,
 )
 from sfumato.specs.schema_maps import AreasSpec, H3CellsSpec, RoadsSpec, SquareCellsSpec
+
+SecretNames = Annotated[list[Label] | None, KeyWords("Their names, in the same order.")]
 
 
 class SizedSpec(UnitSpec):
     """A space of a number of secrets, or of their names."""
 
-    n: Count | None = None
-    labels: list[Label] | None = None
+    n: Annotated[
+        Count | None, KeyWords("How many secrets there are.", asked="How many secrets", label="How many", usual="10")
+    ] = None
+    labels: Annotated[list[Label] | None, KeyWords("Their names, instead of n.", label="Names, if they have some")] = (
+        None
+    )
 
     def _wrong(self) -> Iterator[str]:
         if self.n is None and self.labels is None:
@@ -56,89 +69,141 @@ class SizedSpec(UnitSpec):
 class LineSpec(SizedSpec):
     """Secrets in a row."""
 
-    kind: Literal["line"]
-    step: Length = Fraction(1)
+    kind: Annotated[Literal["line"], KeyWords(KIND, options={"line": "answers in a row, such as a count or a scale"})]
+    step: Annotated[Length, KeyWords("The distance of two beside each other.", unit=OF_THE_SPACE)] = Fraction(1)
 
 
 class DiscreteSpec(SizedSpec):
     """Secrets that are all equally far apart."""
 
-    kind: Literal["discrete"]
-    distance: Length = Fraction(1)
+    kind: Annotated[Literal["discrete"], KeyWords(KIND, options={"discrete": "values that are all equally far apart"})]
+    distance: Annotated[Length, KeyWords("The distance of any two.", unit=OF_THE_SPACE)] = Fraction(1)
 
 
 class CycleSpec(SizedSpec):
     """Secrets around a circle."""
 
-    kind: Literal["cycle"]
+    kind: Annotated[Literal["cycle"], KeyWords(KIND, options={"cycle": "places around a circle"})]
 
 
 class GridSpec(UnitSpec):
     """Cells of a rectangle, or a box of any dimension."""
 
-    kind: Literal["grid"]
-    shape: Annotated[list[Count], Field(min_length=1)]
-    metric: Metric = "euclidean"
-    step: Length = Fraction(1)
+    kind: Annotated[Literal["grid"], KeyWords(KIND, options={"grid": "cells of a map"})]
+    shape: Annotated[
+        list[Count],
+        Field(min_length=1),
+        KeyWords("Cells along each side.", asked="Cells along each side, such as 8,8", label="Across, Up", usual="8,8"),
+    ]
+    metric: DistanceNorm = "euclidean"
+    step: Annotated[
+        Length,
+        KeyWords("The side of a cell.", asked="Side of a cell in {unit}, such as 0.5", label="Side of a cell",
+                 usual="1", unit=OF_THE_SPACE),
+    ] = Fraction(1)  # fmt: skip
 
 
 class HammingSpec(UnitSpec):
     """Words, as far apart as the letters in which they differ."""
 
-    kind: Literal["hamming"]
-    length: Count
-    symbols: Count = 2
+    kind: Annotated[
+        Literal["hamming"],
+        KeyWords(KIND, options={"hamming": "words, as far apart as the letters in which they differ"}),
+    ]
+    length: Annotated[Count, KeyWords("Letters of a word.", label="Letters")]
+    symbols: Annotated[Count, KeyWords("Letters of the alphabet.", label="Alphabet")] = 2
 
 
 class StarSpec(UnitSpec):
     """A centre and leaves around it."""
 
-    kind: Literal["star"]
-    leaves: Count
+    kind: Annotated[Literal["star"], KeyWords(KIND, options={"star": "a centre and leaves around it"})]
+    leaves: Annotated[Count, KeyWords("How many leaves there are.", label="Leaves")]
 
 
 class CompleteBipartiteSpec(UnitSpec):
     """Two groups, at distance 1 across and 2 within."""
 
-    kind: Literal["complete_bipartite"]
-    a: Count
-    b: Count
+    kind: Annotated[
+        Literal["complete_bipartite"],
+        KeyWords(KIND, options={"complete_bipartite": "two groups, at distance 1 across and 2 within"}),
+    ]
+    a: Annotated[Count, KeyWords("Secrets of one group.", label="One group")]
+    b: Annotated[Count, KeyWords("Secrets of the other.", label="The other")]
 
 
 class CountQuerySpec(UnitSpec):
     """Answers of a count."""
 
-    kind: Literal["count_query"]
-    individuals: Count
+    kind: Annotated[Literal["count_query"], KeyWords(KIND, options={"count_query": "a count of people"})]
+    individuals: Annotated[
+        Count,
+        KeyWords("How many people could be counted.", asked="How many people could be counted", label="People",
+                 usual="100", unit="people"),
+    ]  # fmt: skip
+
+
+People = Annotated[
+    Count,
+    KeyWords("How many people there are.", asked="How many people are there", label="People", usual="20",
+             unit="people"),
+]  # fmt: skip
 
 
 class SumQuerySpec(UnitSpec):
     """Answers of a sum."""
 
-    kind: Literal["sum_query"]
-    individuals: Count
-    largest: Count
+    kind: Annotated[
+        Literal["sum_query"], KeyWords(KIND, options={"sum_query": "a sum over people, each with a value in a range"})
+    ]
+    individuals: People
+    largest: Annotated[
+        Count,
+        KeyWords(
+            "The largest value of one person; the least is 0.",
+            asked="The value of one person goes from 0 to (whole numbers; a unit such as 1,000 makes them few)",
+            label="Largest value", usual="5",
+        ),
+    ]  # fmt: skip
 
 
 class KCountQuerySpec(UnitSpec):
     """Answers of k counts over the same individuals."""
 
-    kind: Literal["k_count_query"]
-    individuals: Count
-    k: Count
+    kind: Annotated[
+        Literal["k_count_query"], KeyWords(KIND, options={"k_count_query": "several counts over the same people"})
+    ]
+    individuals: People
+    k: Annotated[
+        Count,
+        KeyWords("How many counts there are.", asked="How many counts are there of the same people", label="Counts",
+                 usual="2"),
+    ]  # fmt: skip
 
 
 class GraphSpec(FromFileSpec):
     """Shortest paths along edges."""
 
     inline = "edges"
-    kind: Literal["graph"]
-    unit: str = ""
-    edges: list[list[Label]] | None = None
-    nodes: list[Label] | None = None
-    first: str = "from"
-    second: str = "to"
-    length: str | None = None
+    kind: Annotated[
+        Literal["graph"], KeyWords(KIND, options={"graph": "nodes and roads from a CSV file with an edge a row"})
+    ]
+    unit: UnitName = ""
+    edges: Annotated[
+        list[list[Label]] | None,
+        KeyWords("Edges, as two nodes and, unless it is 1, a length.", label="Edges, one a line: from to length",
+                 unit=OF_THE_SPACE),
+    ] = None  # fmt: skip
+    nodes: Annotated[list[Label] | None, KeyWords("All nodes, where an order is wanted or some have no edge.")] = None
+    first: Annotated[
+        str, KeyWords("The column of one end of an edge.", asked="Column of one end of an edge ({columns})")
+    ] = "from"
+    second: Annotated[str, KeyWords("The column of the other end.", asked="Column of the other end")] = "to"
+    length: Annotated[
+        str | None,
+        KeyWords("The column of lengths, which are 1 otherwise.", asked="Column of its length (none: all are 1)",
+                 usual="none"),
+    ] = None  # fmt: skip
 
     @field_validator("edges", mode="before")
     @classmethod
@@ -156,54 +221,79 @@ class PointsSpec(FromFileSpec):
     """Points with coordinates."""
 
     inline = "coordinates"
-    kind: Literal["points"]
-    unit: str = ""
-    coordinates: list[list[Quantity]] | None = None
-    labels: list[Label] | None = None
-    columns: Annotated[list[str], Field(min_length=1)] = Field(default_factory=lambda: ["x", "y"])
-    label: str | None = None
-    metric: Metric = "euclidean"
+    kind: Annotated[Literal["points"], KeyWords(KIND, options={"points": "points from a CSV file with coordinates"})]
+    unit: UnitName = ""
+    coordinates: Annotated[list[list[Quantity]] | None, KeyWords("Coordinates of each point.")] = None
+    labels: SecretNames = None
+    columns: Annotated[
+        list[str],
+        Field(min_length=1),
+        KeyWords("The columns of the coordinates.", asked="Columns of the coordinates", usual="x,y"),
+    ] = Field(default_factory=lambda: ["x", "y"])
+    label: NamesColumn = None
+    metric: DistanceNorm = "euclidean"
+
+
+Latitudes = Annotated[str | None, KeyWords("The column of the latitude.", asked="Column of the latitude{columns}")]
+Longitudes = Annotated[str | None, KeyWords("The column of the longitude.", asked="Column of the longitude{columns}")]
 
 
 class GeoSpec(FromFileSpec):
     """Places on the Earth, great-circle distances in km."""
 
     inline = "coordinates"
-    kind: Literal["geo"]
-    coordinates: list[Annotated[list[Quantity], Field(min_length=2, max_length=2)]] | None = None
-    labels: list[Label] | None = None
-    latitude: str | None = None
-    longitude: str | None = None
-    label: str | None = None
-    earth: Earth = "sphere"
+    kind: Annotated[
+        Literal["geo"],
+        KeyWords(KIND, options={"geo": "places on the Earth from a CSV file with latitude and longitude"}),
+    ]
+    coordinates: Annotated[
+        list[Annotated[list[Quantity], Field(min_length=2, max_length=2)]] | None,
+        KeyWords("Latitude and longitude of each place.", unit="degrees"),
+    ] = None
+    labels: SecretNames = None
+    latitude: Latitudes = None
+    longitude: Longitudes = None
+    label: NamesColumn = None
+    earth: EarthShape = "sphere"
 
 
 class MatrixSpec(FromFileSpec):
     """A table of distances."""
 
     inline = "distances"
-    kind: Literal["matrix"]
-    unit: str = ""
-    distances: list[list[Distance]] | None = None
-    labels: list[Label] | None = None
+    kind: Annotated[Literal["matrix"], KeyWords(KIND, options={"matrix": "a table of distances"})]
+    unit: UnitName = ""
+    distances: Annotated[
+        list[list[Distance]] | None,
+        KeyWords("A row of distances for each secret; inf where nothing is promised.", unit=OF_THE_SPACE),
+    ] = None
+    labels: SecretNames = None
 
 
 class BoxSpec(UnitSpec):
     """All points of an interval, a rectangle or a cuboid, and the cells on which a prior is constant."""
 
-    kind: Literal["box"]
-    sides: Lengths
-    step: Lengths
-    metric: Metric = "euclidean"
-    origin: list[Quantity] | None = None
+    kind: Annotated[Literal["box"], KeyWords(KIND, options={"box": "all points of a box"})]
+    sides: Annotated[
+        Lengths,
+        KeyWords("One to three lengths; one alone is an interval.", label="Across, Up (empty: an interval)",
+                 unit=OF_THE_SPACE),
+    ]  # fmt: skip
+    step: CellSide
+    metric: DistanceNorm = "euclidean"
+    origin: Annotated[
+        list[Quantity] | None, KeyWords("The corner of least coordinates, 0 otherwise.", unit=OF_THE_SPACE)
+    ] = None
 
 
 class EarthBoxSpec(PartOfEarthSpec):
     """All places of a part of the Earth, from its south-western corner to the opposite one, or with two sides."""
 
-    kind: Literal["earth_box"]
-    margin: Length | None = None
-    unit: str = "km"
+    kind: Annotated[Literal["earth_box"], KeyWords(KIND, options={"earth_box": "all places in a part of the Earth"})]
+    margin: Annotated[
+        Length | None, KeyWords("How far outside points may lie, which count as the nearest of it.", unit=OF_THE_SPACE)
+    ] = None
+    unit: MapUnit = "km"
 
 
 PlainSpace = (
@@ -234,12 +324,15 @@ PlainSpace = (
 class ElasticSpec(TableSpec):
     """Another space with distances that public weights stretch."""
 
-    kind: Literal["elastic"]
-    of: Annotated[PlainSpace, Field(discriminator="kind")]
-    weights: Amounts
-    file: str | None = None
-    label: str | None = None
-    within: Length | None = None
+    kind: Annotated[
+        Literal["elastic"],
+        KeyWords(KIND, options={"elastic": "another space, with distances that public weights stretch"}),
+    ]
+    of: Annotated[PlainSpace, Field(discriminator="kind"), KeyWords("The other space.")]
+    weights: Annotated[Amounts, KeyWords("How much is at each place: counts as in [prior].")]
+    file: Annotated[str | None, KeyWords("The file of weights, where they are the name of a column.")] = None
+    label: Annotated[str | None, KeyWords("The column of it that names the places.")] = None
+    within: Annotated[Length | None, KeyWords("How far around a place weights are added up.", unit=OF_THE_SPACE)] = None
 
 
 SpaceSpec = Annotated[PlainSpace | ElasticSpec, Field(discriminator="kind")]
@@ -252,12 +345,28 @@ class PrivacySpec(TableSpec):
     With ``delta`` it is (ε, δ)-privacy of neighbours instead: secrets at distance 1, or all.
     """
 
-    epsilon: Rate | None = None
-    alpha: Quantity | None = None
-    double_at: Length | None = None
-    per: str | None = None
-    delta: Quantity | None = None
-    neighbours: Literal["adjacent", "all"] = "adjacent"
+    epsilon: Annotated[
+        Rate | None,
+        KeyWords("The ε for each unit of distance: a number, or a logarithm such as ln 2.", asked="ε for each {unit}",
+                 label="ε", usual="1", unit="1 / that of the space"),
+    ] = None  # fmt: skip
+    alpha: Annotated[Quantity | None, KeyWords("Instead of epsilon: α = e^-ε, with which small designs are exact.")] = (
+        None
+    )
+    double_at: Annotated[
+        Length | None,
+        KeyWords("Instead of epsilon: the distance at which odds double at most.",
+                 asked="Hide within which distance? For two places so far apart odds double at most",
+                 label="Odds double at", usual="500 m", unit=OF_THE_SPACE),
+    ] = None  # fmt: skip
+    per: Annotated[str | None, KeyWords("The unit of distance that ε is for, which has to be that of the space.")] = (
+        None
+    )
+    delta: Annotated[Quantity | None, KeyWords("Makes it (ε, δ)-privacy of neighbours, in place of distances.")] = None
+    neighbours: Annotated[
+        Literal["adjacent", "all"],
+        KeyWords("Who are neighbours under delta.", options={"adjacent": "secrets at distance 1", "all": "any two"}),
+    ] = "adjacent"
 
     @model_validator(mode="before")
     @classmethod
@@ -272,13 +381,13 @@ class PrivacySpec(TableSpec):
         if [self.epsilon, self.alpha, self.double_at].count(None) != 2:
             yield "give either epsilon or alpha = e^-epsilon, or double_at, the distance at which odds double at most"
         if self.epsilon is not None and self.epsilon <= 0:
-            yield f"epsilon must be positive, found {_shown(self.epsilon)}"
+            yield f"epsilon must be positive, found {number_words(self.epsilon)}"
         if self.alpha is not None and not 0 < self.alpha < 1:
-            yield f"alpha lies strictly between 0 and 1, found {_shown(self.alpha)}"
+            yield f"alpha lies strictly between 0 and 1, found {number_words(self.alpha)}"
         if self.delta is None and self.neighbours != "adjacent":
             yield "neighbours go with delta: epsilon alone is a promise for each unit of distance"
         if self.delta is not None and not 0 <= self.delta < 1:
-            yield f"delta lies in [0, 1), found {_shown(self.delta)}"
+            yield f"delta lies in [0, 1), found {number_words(self.delta)}"
 
 
 class CountedPointsSpec(TableSpec):
@@ -287,20 +396,38 @@ class CountedPointsSpec(TableSpec):
     Without ``counts``, a column that is called like one says how often a point occurs; an empty text stands for none.
     """
 
-    file: str
-    columns: Annotated[list[str], Field(min_length=1)] | None = None
-    counts: str | None = None
+    file: Annotated[
+        str,
+        KeyWords("The CSV file of points.",
+                 asked="uniform, or a public CSV file of points such as towns with their people", usual="uniform"),
+    ]  # fmt: skip
+    columns: Annotated[
+        Annotated[list[str], Field(min_length=1)] | None,
+        KeyWords("The columns of the coordinates, where their names do not say it."),
+    ] = None
+    counts: Annotated[
+        str | None,
+        KeyWords("The column of how many each stands for.",
+                 asked="Column of how many each stands for, none for one{columns}"),
+    ] = None  # fmt: skip
 
 
 class PriorSpec(TableSpec):
     """How likely the secrets are: all the same, or by weights that sum to 1, or by counts, or by points in cells."""
 
-    uniform: bool | None = None
-    weights: Amounts | None = None
-    counts: Amounts | None = None
-    points: CountedPointsSpec | None = None
-    file: str | None = None
-    label: str | None = None
+    uniform: Annotated[bool | None, KeyWords("All secrets are equally likely: true.")] = None
+    weights: Annotated[Amounts | None, KeyWords("Probabilities that sum to 1: a list, a table by name, a column.")] = (
+        None
+    )
+    counts: Annotated[
+        Amounts | None,
+        KeyWords("Counts: a list in the order of the secrets, a table by name, or a column.",
+                 asked="How likely are they: uniform, or {columns}", label="Counts, in the order of the secrets",
+                 usual="uniform"),
+    ] = None  # fmt: skip
+    points: Annotated[CountedPointsSpec | None, KeyWords("Points of a file, counted on the cells of a box.")] = None
+    file: Annotated[str | None, KeyWords("The file of a column, where it is not that of the space.")] = None
+    label: Annotated[str | None, KeyWords("The column of that file that names the secrets.")] = None
 
     def _wrong(self) -> Iterator[str]:
         if self.uniform is False:
@@ -313,138 +440,17 @@ class PriorSpec(TableSpec):
             yield "file and label go with the name of a column, such as counts = 'population'"
 
 
-class OutputsSpec(TableSpec):
-    """Outputs that are listed in a column of a CSV file, points of a box in several."""
-
-    file: str
-    column: str | None = None
-    columns: list[str] | None = None
-
-    def _wrong(self) -> Iterator[str]:
-        if (self.column is None) == (self.columns is None):
-            yield "give column, where the outputs stand, or columns, where the coordinates of points stand"
-
-
-def _outputs(value: Any) -> Any:
-    if isinstance(value, list):
-        return [as_label(part) for part in value]
-    if isinstance(value, dict):
-        return OutputsSpec.model_validate(value)
-    if isinstance(value, OutputsSpec):
-        return value
-    raise ValueError("a list of actions, or {file = 'some.csv', column = 'name'}, is needed")
-
-
-class StakeSpec(TableSpec):
-    """Any loss; ``outputs`` are the actions that the mechanism may suggest, all by default."""
-
-    outputs: Annotated[Any, BeforeValidator(_outputs)] = None
-
-
-class NamedLossSpec(StakeSpec):
-    """A loss that needs nothing but the space; by default that of :func:`sfumato.losses.default`."""
-
-    kind: Literal["default", "bin", "nib", "distance", "absolute", "squared"] = "default"
-
-
-class ThresholdSpec(StakeSpec):
-    """0 within a radius, 1 beyond."""
-
-    kind: Literal["threshold"]
-    radius: Length
-
-
-class MemberSpec(StakeSpec):
-    """Whether the secret is one of these."""
-
-    kind: Literal["member"]
-    members: Annotated[list[Label], Field(min_length=1)]
-
-
-class LossMatrixSpec(FromFileSpec, StakeSpec):
-    """Any table, one row an action, one column a secret."""
-
-    inline = "table"
-    kind: Literal["matrix"]
-    table: list[list[Quantity]] | None = None
-    actions: list[Label] | None = None
-
-    def _wrong(self) -> Iterator[str]:
-        yield from super()._wrong()
-        if self.file is not None and self.actions is not None:
-            yield "the first column of the file names the actions: leave actions out"
-
-
-LossSpec = Annotated[
-    NamedLossSpec | ThresholdSpec | MemberSpec | LossMatrixSpec,
-    Field(discriminator="kind"),
-]
-"""Every kind of loss."""
-
-
-class DisplacementSpec(TableSpec):
-    """At most this probability that the action is farther than ``radius`` from the secret."""
-
-    radius: Length
-    probability: Quantity
-
-    def _wrong(self) -> Iterator[str]:
-        if not 0 <= self.probability < 1:
-            yield f"probability lies between 0 and 1, found {_shown(self.probability)}"
-
-
-class _Beside(NamedTuple):
-    """What stands beside a kind of objective: whether there are priors, a workload, limits on a loss."""
-
-    priors: tuple[bool, ...] = (False,)
-    workload: bool = False
-    limits: bool = True
-
-
-_BESIDE = {
-    "expected": _Beside(), "worst secret": _Beside(), "worst prior": _Beside((True,)),
-    "shares": _Beside((True, False), workload=True, limits=False),
-}  # fmt: skip
-
-
-class ObjectiveSpec(TableSpec):
-    """What is made small, under which limits, and what decides among equals."""
-
-    kind: Literal["expected", "worst secret", "worst prior", "shares"] = "expected"
-    priors: list[PriorSpec] | None = None
-    workload: str | list[list[Quantity]] | None = None
-    values: list[Quantity] | None = None
-    worst_loss: Quantity | None = None
-    displacement: DisplacementSpec | None = None
-    then: Literal["worst secret", "entropy"] | None = None
-
-    def _wrong(self) -> Iterator[str]:
-        beside = _BESIDE[self.kind]
-        if bool(self.priors) not in beside.priors:
-            yield "priors, a list of tables like [prior], goes with kind = 'worst prior' or 'shares', and with no other"
-        if self.workload is not None and not beside.workload:
-            yield "workload goes with kind = 'shares'"
-        if self.values is not None and self.workload != "mean":
-            yield "values, a number for each secret, goes with workload = 'mean'"
-        if (self.worst_loss is not None or self.displacement is not None) and not beside.limits:
-            yield "limits on a loss do not go with kind = 'shares'"
-        if self.then is not None and self.kind != "expected":
-            yield "then goes with kind = 'expected'"
-
-
 class SolveSpec(TableSpec):
     """How close to the optimum, how long at most, and by which solver; on a box the tolerance is 3 % unless said."""
 
-    tolerance: Quantity = Fraction(1, 10_000)
-    time_limit: Quantity | None = None
-    solver: str = "auto"
+    tolerance: Annotated[
+        Quantity, KeyWords("The gap to reach between loss and bound, as a part of the loss.", label="Gap to reach")
+    ] = Fraction(1, 10_000)
+    time_limit: Annotated[Quantity | None, KeyWords("How long a search may take.", unit="seconds")] = None
+    solver: Annotated[str, KeyWords("A solver by its name; auto chooses one.")] = "auto"
 
     def _wrong(self) -> Iterator[str]:
         for name in ("tolerance", "time_limit"):
             value = getattr(self, name)
             if value is not None and value <= 0:
-                yield f"{name} must be positive, found {_shown(value)}"
-
-
-def _shown(value: Fraction) -> str:
-    return str(value) if value.denominator > 10**6 or len(str(value)) > 12 else f"{float(value):g}"
+                yield f"{name} must be positive, found {number_words(value)}"

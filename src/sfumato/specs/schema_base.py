@@ -5,7 +5,8 @@ Numbers are taken for what is written: ``0.7`` is 7/10, and ``"1/3"`` is a third
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, isfinite
@@ -84,10 +85,47 @@ Earth = Literal["sphere", "WGS84"]
 Parts = Literal["refuse", "largest"]
 
 
+@dataclass(frozen=True)
+class KeyWords:
+    """What stands beside a key of a spec, for every door that names it or asks for it.
+
+    Parameters
+    ----------
+    help
+        A line on it.
+    asked
+        The sentence of a dialogue, none where nobody is asked; ``{unit}`` stands for the unit of the space.
+    label
+        Its name in a form.
+    usual
+        The answer that is offered.
+    unit
+        What a number of it counts; ``"of the space"`` where that has a unit.
+    options
+        What each of the words that it may be stands for.
+    """
+
+    help: str
+    asked: str = ""
+    label: str = ""
+    usual: str | None = None
+    unit: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+OF_THE_SPACE = "of the space"
+KIND = "The kind."
+
+
 class TableSpec(BaseModel):
     """A table of a spec: keys it does not know are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+
+    @classmethod
+    def key(cls, name: str) -> KeyWords:
+        """What is said of a key."""
+        return next(part for part in cls.model_fields[name].metadata if isinstance(part, KeyWords))
 
     def _wrong(self) -> Iterator[str]:
         """What is wrong with the table as a whole, although each of its keys is fine."""
@@ -105,29 +143,66 @@ class TableSpec(BaseModel):
         return self
 
 
+# Keys that several tables have.
+CellSide = Annotated[
+    Lengths,
+    KeyWords("The side of a cell, or one for each axis; a prior is constant on each cell.", label="Side of a cell",
+             usual="1", unit=OF_THE_SPACE),
+]  # fmt: skip
+UnitName = Annotated[
+    str,
+    KeyWords("The unit of distance, such as km or m.", asked="Unit of distance, such as km (none: no name)",
+             label="Unit", usual="none"),
+]  # fmt: skip
+SourceFile = Annotated[
+    str | None, KeyWords("A file instead of what would be listed here, beside the spec.", asked="CSV file")
+]
+NamesColumn = Annotated[
+    str | None,
+    KeyWords("The column of their names.", asked="Column with their names, none for numbers ({columns})", usual="none"),
+]
+DistanceNorm = Annotated[
+    Metric,
+    KeyWords("How distances are measured.", label="Distances", options={
+        "euclidean": "as the crow flies", "manhattan": "along streets", "chebyshev": "the larger of both",
+    }),
+]  # fmt: skip
+EarthShape = Annotated[Earth, KeyWords("The shape on which distances are measured.")]
+MapUnit = Annotated[str, KeyWords("The unit of distance on the ground.", label="Unit")]
+
+
 class PartOfEarthSpec(TableSpec):
     """A part of the Earth in cells, from its south-western corner to the opposite one, or with two sides."""
 
-    south: Angle
-    west: Angle
-    north: Angle | None = None
-    east: Angle | None = None
-    sides: Lengths | None = None
-    step: Lengths
+    south: Annotated[Angle, KeyWords("The southern end: 40.70, or '40.70 N'.", label="Southern end", unit="degrees")]
+    west: Annotated[Angle, KeyWords("The western end: -74.02, or '74.02 W'.", label="Western end", unit="degrees")]
+    north: Annotated[Angle | None, KeyWords("The northern end, with east.", unit="degrees")] = None
+    east: Annotated[Angle | None, KeyWords("The eastern end, with north.", unit="degrees")] = None
+    sides: Annotated[
+        Lengths | None,
+        KeyWords("Instead of north and east: how far to the east and to the north.", label="To the east, To the north",
+                 unit=OF_THE_SPACE),
+    ] = None  # fmt: skip
+    step: CellSide
 
 
 class UnitSpec(TableSpec):
     """A space whose unit of distance can be named."""
 
-    unit: str = ""
+    unit: UnitName = ""
 
 
 class FromFileSpec(TableSpec):
     """What is listed here or in a CSV file."""
 
     inline: ClassVar[str]  # the key that lists it here
-    file: str | None = None
+    file: SourceFile = None
 
     def _wrong(self) -> Iterator[str]:
         if (self.file is None) == (getattr(self, self.inline) is None):
             yield f"give either file, a CSV, or {self.inline}"
+
+
+def number_words(value: Fraction) -> str:
+    """A number of a complaint, short where that loses nothing."""
+    return str(value) if value.denominator > 10**6 or len(str(value)) > 12 else f"{float(value):g}"

@@ -17,7 +17,7 @@ from sfumato.release.fields import (
     StrayFields,
     SystemFields,
 )
-from sfumato.specs.schema_base import Count, Quantity, TableSpec
+from sfumato.specs.schema_base import Count, KeyWords, Quantity, TableSpec
 
 _READ_AS: dict[str, Any] = {
     "Any": str | None,  # of a coordinate system: a file has its name
@@ -36,16 +36,21 @@ def _keys() -> dict[str, Any]:
     for name, written, said in declared(*shared):
         if said.in_spec:
             kind = Literal[said.words] if said.words else _READ_AS[written]
-            keys[name] = kind, Field(default_factory=list) if said.default == () else said.default
+            words = KeyWords(said.options["hide"].help, said.question, usual=said.usual)
+            default = Field(default_factory=list) if said.default == () else said.default
+            keys[name] = Annotated[kind, words], default
     return keys | {"on_unknown": (keys["on_unknown"][0], OUTSIDE)}
 
 
 class ReleasedColumnsSpec(TableSpec):
     """The columns of coordinates, as people name them in a file."""
 
-    latitude: str | None = None
-    longitude: str | None = None
-    columns: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
+    latitude: Annotated[str | None, KeyWords("The column of the latitude, with longitude.")] = None
+    longitude: Annotated[str | None, KeyWords("The column of the longitude.")] = None
+    columns: Annotated[
+        Annotated[list[str], Field(min_length=2, max_length=2)] | None,
+        KeyWords("Two columns, to the east and to the north, instead of latitude and longitude."),
+    ] = None
 
 
 if TYPE_CHECKING:  # which cannot read what is made of declarations
@@ -60,8 +65,10 @@ else:
 class ReleaseSpec(_KeysSpec):
     """The columns of a table whose points are released, and whose rows they are; `sfumato hide` writes and reads it."""
 
-    mechanism: str | None = None
-    question: str | None = None
+    mechanism: Annotated[str | None, KeyWords("Written by hide: the digest of the mechanism that was drawn from.")] = (
+        None
+    )
+    question: Annotated[str | None, KeyWords("Written by hide: the digest of the question that it answers.")] = None
 
     def _wrong(self) -> Iterator[str]:
         if (self.latitude is None) != (self.longitude is None):

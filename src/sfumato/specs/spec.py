@@ -14,24 +14,17 @@ from hashlib import sha256
 from os import PathLike
 from os.path import relpath
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, PrivateAttr, ValidationError, field_validator
 
 from sfumato.errors import InvalidInput
 from sfumato.files import Kind, read_text, write_whole
 from sfumato.specs.complaints import complaint
-from sfumato.specs.schema import (
-    LossSpec,
-    NamedLossSpec,
-    ObjectiveSpec,
-    PriorSpec,
-    PrivacySpec,
-    SolveSpec,
-    SpaceSpec,
-)
-from sfumato.specs.schema_base import TableSpec
+from sfumato.specs.schema import PriorSpec, PrivacySpec, SolveSpec, SpaceSpec
+from sfumato.specs.schema_base import KeyWords, TableSpec
 from sfumato.specs.schema_release import ReleaseSpec
+from sfumato.specs.schema_stakes import LossSpec, NamedLossSpec, ObjectiveSpec
 from sfumato.specs.tables import Columns, read_columns
 from sfumato.specs.toml import toml
 
@@ -41,13 +34,17 @@ _LARGEST_FILE = 2**26  # bytes of a spec: room for a table of a few thousand num
 class Spec(TableSpec):
     """A whole spec. Relative paths start in its folder."""
 
-    space: SpaceSpec
-    privacy: PrivacySpec | None = None
-    prior: PriorSpec = PriorSpec()
-    loss: LossSpec = NamedLossSpec()
-    objective: ObjectiveSpec = ObjectiveSpec()
-    solve: SolveSpec = SolveSpec()
-    release: ReleaseSpec | None = None
+    space: Annotated[SpaceSpec, KeyWords("Where secrets live.", asked="Where do the secrets live?")]
+    privacy: Annotated[PrivacySpec | None, KeyWords("What is promised.")] = None
+    prior: Annotated[PriorSpec, KeyWords("How likely secrets are.")] = PriorSpec()
+    loss: Annotated[LossSpec, KeyWords("What a mistake costs.", asked="What does a wrong answer cost?")] = (
+        NamedLossSpec()
+    )
+    objective: Annotated[ObjectiveSpec, KeyWords("What is made small.", asked="What do you want to know?")] = (
+        ObjectiveSpec()
+    )
+    solve: Annotated[SolveSpec, KeyWords("How far a search goes.")] = SolveSpec()
+    release: Annotated[ReleaseSpec | None, KeyWords("Which columns are released, on which terms.")] = None
     _folder: Path = PrivateAttr(default=Path())
     _source: str = PrivateAttr(default="spec")
     _files: dict[str, Columns] = PrivateAttr(default_factory=dict)
