@@ -51,7 +51,7 @@ class Dialogue:
         return typer.prompt(question, default=default, value_proc=checked, err=self.quiet)
 
     def ask_for(self, key: KeyWords, check: Callable[[str], Any], default: str | None = "", /, **words: str) -> Any:
-        """What ``check`` makes of the answer to a key's sentence; its usual answer is offered unless another is given."""
+        """What ``check`` makes of the answer to a key's sentence; its usual answer is offered, or another one."""
         return self.ask(key.asked.format(**words), check, key.usual if default == "" else default)
 
     def together(self, ask: Callable[[], Any], check: Callable[[Any], Any]) -> Any:
