@@ -71,9 +71,19 @@ def bring_plotly(app, pagename, templatename, context, doctree):
         app.add_js_file("plotly.min.js", loading_method="defer")
 
 
+def write_spec_keys(app):
+    """The page on the keys of a spec is made of the schema."""
+    import spec_keys
+
+    page = Path(app.srcdir) / "reference" / "generated" / "spec_keys.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(spec_keys.page())
+
+
 def setup(app):
     import gallery_figures
 
     gallery_figures.keep_what_is_shown()
+    app.connect("builder-inited", write_spec_keys)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("html-page-context", bring_plotly)

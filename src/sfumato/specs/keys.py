@@ -17,7 +17,7 @@ def kinds_of(union: Any) -> dict[str, type[TableSpec]]:
     >>> kinds_of(SpaceSpec)["grid"].__name__
     'GridSpec'
     """
-    return {kind: model for model in _models(union) for kind in model.key("kind").options}
+    return {kind: model for model in tables_of(union) for kind in model.key("kind").options}
 
 
 def kind_words(union: Any) -> dict[str, str]:
@@ -29,12 +29,20 @@ def kind_words(union: Any) -> dict[str, str]:
     >>> kind_words(LossSpec)["bin"]
     '1 for every wrong guess'
     """
-    return {kind: words for model in _models(union) for kind, words in model.key("kind").options.items()}
+    return {kind: words for model in tables_of(union) for kind, words in model.key("kind").options.items()}
 
 
-def _models(union: Any) -> Iterator[type[TableSpec]]:
-    for part in get_args(union) or [union]:
+def tables_of(annotation: Any) -> Iterator[type[TableSpec]]:
+    """The models that a table may have: one, or one for each kind, or for several kinds together.
+
+    Examples
+    --------
+    >>> from sfumato.specs.spec import Spec
+    >>> [model.__name__ for model in tables_of(Spec.model_fields["privacy"].annotation)]
+    ['PrivacySpec']
+    """
+    for part in get_args(annotation) or [annotation]:
         if isinstance(part, type) and issubclass(part, TableSpec):
             yield part
         elif get_args(part):
-            yield from _models(part)
+            yield from tables_of(part)

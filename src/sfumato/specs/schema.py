@@ -348,7 +348,7 @@ class PrivacySpec(TableSpec):
     epsilon: Annotated[
         Rate | None,
         KeyWords("The ε for each unit of distance: a number, or a logarithm such as ln 2.", asked="ε for each {unit}",
-                 label="ε", usual="1", unit="1 / that of the space"),
+                 label="ε", usual="1", unit="per unit of the space"),
     ] = None  # fmt: skip
     alpha: Annotated[Quantity | None, KeyWords("Instead of epsilon: α = e^-ε, with which small designs are exact.")] = (
         None

@@ -100,7 +100,7 @@ class KeyWords:
     usual
         The answer that is offered.
     unit
-        What a number of it counts; ``"of the space"`` where that has a unit.
+        What a number of it counts; those of the space, or a unit of its own.
     options
         What each of the words that it may be stands for.
     """
@@ -113,7 +113,7 @@ class KeyWords:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-OF_THE_SPACE = "of the space"
+OF_THE_SPACE = "units of the space"
 KIND = "The kind."
 
 
@@ -167,7 +167,12 @@ DistanceNorm = Annotated[
         "euclidean": "as the crow flies", "manhattan": "along streets", "chebyshev": "the larger of both",
     }),
 ]  # fmt: skip
-EarthShape = Annotated[Earth, KeyWords("The shape on which distances are measured.")]
+EarthShape = Annotated[
+    Earth,
+    KeyWords("The shape on which distances are measured.", options={
+        "sphere": "great circles on a sphere", "WGS84": "geodesics of the ellipsoid",
+    }),
+]  # fmt: skip
 MapUnit = Annotated[str, KeyWords("The unit of distance on the ground.", label="Unit")]
 
 
