@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -10,10 +11,20 @@ from sfumato.specs.keys import tables_of
 from sfumato.specs.spec import Spec
 
 WORDS = {
-    base.Quantity: "number", base.Length: "length", base.Lengths: "length, or one an axis", base.Angle: "number or text",
-    base.Rate: "number or ln", base.Distance: "length or inf", base.Label: "name", base.Count: "whole number",
-    base.Amounts: "list, table or column", str: "text", bool: "true or false", int: "whole number", Any: "any",
-}  # fmt: skip
+    base.Quantity: "number",
+    base.Length: "length",
+    base.Lengths: "length, or one an axis",
+    base.Angle: "number or text",
+    base.Rate: "number or ln",
+    base.Distance: "length or inf",
+    base.Label: "name",
+    base.Count: "whole number",
+    base.Amounts: "list, table or column",
+    str: "text",
+    bool: "true or false",
+    int: "whole number",
+    Any: "any",
+}
 """What a value of a type is called."""
 
 
@@ -24,12 +35,16 @@ def page() -> str:
         lines += ["", f"## {name}", "", Spec.key(name).help]
         for model in tables_of(field.annotation):
             kinds = model.key("kind").options if "kind" in model.model_fields else {}
-            lines += [f"\n### {', '.join(kinds)}\n" if kinds else ""]
-            lines += [f"{words[0].upper()}{words[1:]}".rstrip("?") + "." for words in kinds.values()] if len(kinds) == 1 else [
-                f"- `{kind}`: {words}" for kind, words in kinds.items()
-            ]  # fmt: skip
+            lines += [f"\n### {', '.join(kinds)}\n" if kinds else "", *kind_lines(kinds)]
             lines += ["", *rows_of(model)]
     return "\n".join(lines) + "\n"
+
+
+def kind_lines(kinds: Mapping[str, str]) -> list[str]:
+    """A sentence on one kind, a line on each of several."""
+    if len(kinds) > 1:
+        return [f"- `{kind}`: {words}" for kind, words in kinds.items()]
+    return [f"{words[0].upper()}{words[1:]}".rstrip("?") + "." for words in kinds.values()]
 
 
 def rows_of(model: type[base.TableSpec]) -> list[str]:
