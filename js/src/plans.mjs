@@ -78,8 +78,9 @@ export class RoundingAxis {
       found = coordinate.minus(new Rational(FULL_TURN * divided(gap.n, gap.d * FULL_TURN), 1n));
     }
     if (found.compare(low) < 0 || found.compare(high) > 0) {
+      const ends = [low, high].map((end) => +end.about.toFixed(5)).join(" and ");
       throw new InvalidInput(
-        `the coordinate ${coordinate.about} is not between ${low.about} and ${high.about}: nothing is promised there`);
+        `the ${turn ? "longitude" : "latitude"} ${coordinate.about} is not between ${ends}: nothing is promised there`);
     }
     return found;
   }

@@ -50,6 +50,20 @@ test("bad input has an error with a sentence", () => {
   refused(() => box.draw(["52", "13"]), /latitude/);
 });
 
+test("a coordinate outside of the box is named, with the degrees between which it would lie", () => {
+  const box = proved("ground"), [[west, east], [south, north]] = box.extent;
+  for (const [name, point, low, high] of [["latitude", { latitude: -20.5, longitude: east }, south, north],
+    ["longitude", { latitude: north, longitude: 100 }, west, east]]) {
+    refused(() => box.draw(point), new RegExp(`^the ${name} ${point[name]} is not between `));
+    try {
+      box.draw(point);
+    } catch ({ message }) {
+      const [, from, to] = message.match(/between ([\d.]+) and ([\d.]+): nothing is promised there$/);
+      assert.ok(from <= low && high <= to && [from, to].every((end) => end.length <= 9), message);
+    }
+  }
+});
+
 test("a platform without random numbers is told to pass a source", () => {
   const mechanism = proved("rows-epsilon"), [secret] = mechanism.secrets, { crypto } = globalThis;
   Object.defineProperty(globalThis, "crypto", { value: undefined, configurable: true });
