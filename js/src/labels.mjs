@@ -41,11 +41,10 @@ export function plainLabel(label) {
   return label;
 }
 
-/** A label as people read it. */
+/** A label as people read it: of a file, or as callers give it. */
 export function labelText(label) {
   if (Array.isArray(label)) return `(${label.map(labelText).join(", ")})`;
-  if (label instanceof Map) return String(fractionOf(label.get("fraction")));
-  return String(label);
+  return String(fractionOf(label instanceof Map ? label.get("fraction") : label?.fraction) ?? label);
 }
 
 /** A number that a label or a caller gives, exactly; null for what is none. */

@@ -8,6 +8,7 @@ import { Rational, ZERO, maximum, minimum, product, total, whole } from "./numbe
 import { OffsetPlan, RoundingAxis, RoundingPlan, TablePlan, drawDigest } from "./plans.mjs";
 import { FreshStream, KeyedCiphers, KeyedStream } from "./randomness.mjs";
 import { Remembered } from "./remember.mjs";
+import { quotedLabel } from "./rows.mjs";
 import { weightsOf } from "./weights.mjs";
 import { promiseInWords, reportLines } from "./words.mjs";
 
@@ -202,7 +203,11 @@ export class Mechanism {
     if (this.file.box) return this.pointOf(secret);
     this.rows ??= new Map(this.file.secrets.map((label, x) => [labelKey(label), x]));
     const row = this.rows.get(labelKey(secret));
-    if (row === undefined) throw new InvalidInput("this secret is none of those that the mechanism is about");
+    if (row === undefined) {
+      const { secrets } = this.file, few = secrets.slice(0, 9).map(quotedLabel).join(", ");
+      const more = secrets.length > 9 ? ` and ${secrets.length - 9} more` : "";
+      throw new InvalidInput(`${quotedLabel(secret)} is none of those that the mechanism is about: ${few}${more}`);
+    }
     return row;
   }
 

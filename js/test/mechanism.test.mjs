@@ -50,6 +50,16 @@ test("bad input has an error with a sentence", () => {
   refused(() => box.draw(["52", "13"]), /latitude/);
 });
 
+test("a secret that is none is told which there are", () => {
+  const scale = load(rewritten("rows-epsilon", (header) => (header.secrets = [{ fraction: "1/2" }, "often"])));
+  assert.equal(verify(scale).outcome, "proved");
+  refused(() => scale.draw("oftn"), /^"oftn" is none of those that the mechanism is about: "1\/2", "often"$/);
+  refused(() => scale.draw({ fraction: "2/6" }), /^"1\/3" is none/);
+  const many = load(vector("rows-epsilon"));
+  many.file.secrets = Array.from({ length: 12 }, (_, x) => x);
+  refused(() => many.draw(12, { withoutProof: true }), /^"12" is none of those .*: "0", .*, "8" and 3 more$/);
+});
+
 test("a coordinate outside of the box is named, with the degrees between which it would lie", () => {
   const box = proved("ground"), [[west, east], [south, north]] = box.extent;
   for (const [name, point, low, high] of [["latitude", { latitude: -20.5, longitude: east }, south, north],
