@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.errors import SfumatoError
-from sfumato.specs.cities import cities_of, countries
+from sfumato.errors import NotSupported, SfumatoError
+from sfumato.specs.cities import cities_of, city_of, countries
 
 
 def test_the_largest_come_first_with_different_names_and_places() -> None:
@@ -19,3 +19,19 @@ def test_every_country_has_a_code_and_others_are_refused() -> None:
     assert countries()["IT"] == "Italy"
     with pytest.raises(SfumatoError, match="two letters"):
         cities_of("QQ", 3)
+
+
+@pytest.mark.parametrize(
+    ("called", "hint"),
+    [
+        ("New York", "did you mean 'New York City' (US)?"),
+        ("nyc", "did you mean 'New York City' (US)?"),
+        ("Cologne", "did you mean 'Köln' (DE)?"),
+        ("Pariss", "did you mean 'Paris'?"),
+        ("Xanaduville", "the city 'Xanaduville';"),
+    ],
+)
+def test_what_a_city_is_also_called_leads_to_its_name(called: str, hint: str) -> None:
+    with pytest.raises(NotSupported) as refused:
+        city_of(called)
+    assert hint in str(refused.value)

