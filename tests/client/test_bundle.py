@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gzip
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from client_node import NODE
 from sfumato.client.bundle import bundle, sources
+from shell import sfumato
 
+VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 MOST_BYTES = 40_000
 
 
@@ -20,6 +24,24 @@ def test_the_module_is_small_and_needs_nothing() -> None:
     assert text.count("export ") == 1
     # words for people may name it; nobody calls it
     assert not re.search(r"Math\.random\s*\(", text)
+
+
+def test_an_installation_writes_the_module(tmp_path: Path) -> None:
+    done = sfumato("client", "-o", str(tmp_path / "mine.mjs"))
+    assert done.returncode == 0 and 'import { load, verify } from "./mine.mjs"' in done.stdout
+    assert (tmp_path / "mine.mjs").read_text() == bundle()
+
+
+@pytest.mark.client
+def test_what_an_installation_writes_proves_a_file(tmp_path: Path) -> None:
+    sfumato("client", "-o", str(tmp_path / "sfumato.mjs"))
+    file = VECTORS / "rows-epsilon.sfm"
+    (tmp_path / "mine.mjs").write_text(
+        'import { readFileSync } from "node:fs";\nimport { load, verify } from "./sfumato.mjs";\n'
+        "console.log(verify(load(new Uint8Array(readFileSync(process.argv[2])))).outcome);\n"
+    )
+    done = subprocess.run([NODE, tmp_path / "mine.mjs", file], capture_output=True, text=True, check=True)
+    assert done.stdout == "proved\n"
 
 
 def test_every_source_is_in_it_and_short() -> None:

@@ -42,6 +42,7 @@ DOORS = {
     "audit": ("audit", "matrix.csv", "--alpha", "1/2", "--tolerance", "4", "--repair", "{target}"),
     "report": ("report", "m.sfm", "--no-compare", "-o", "{target}.html"),
     "page": ("page", "m.sfm", "-o", "{target}.html"),
+    "client": ("client", "-o", "{target}"),
     "plan": ("plan", "m.sfm", "--error", "0.1", "--epsilons", "1", "-o", "{target}.html"),
     "estimate": ("estimate", "m.sfm", "released.csv", "--column", "home", "--figure", "{target}.html"),
     "paper": ("paper", "A.fig2", "-o", "{target}.html"),

@@ -80,6 +80,10 @@ COMMANDS: dict[str, CommandEntry] = {
         "pages",
         "Write one offline page: a visitor's browser verifies the mechanism and hides the visitor's own choice.",
     ),
+    "client": CommandEntry(
+        "pages",
+        "Write the module that verifies mechanisms and draws from them, for browsers, Node and phones of your own.",
+    ),
     "demo": CommandEntry(
         "demo",
         "Hide where people live: among the cities of a country, and around Paris to every metre; two pages to look at.",

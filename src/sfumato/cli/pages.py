@@ -1,14 +1,19 @@
-"""The command ``page``: a mechanism as a page that verifies it and hides the visitor's own choice."""
+"""The commands ``page`` and ``client``: pages that verify a mechanism and hide a choice, and the module for others'."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sfumato.cli.options import AsJson, MechanismFile, Overwrite, PageFile, Title, answer, page_beside
+from sfumato.client.bundle import FIRST_LINE, bundle
 from sfumato.client.page import Burden, write_page
 from sfumato.errors import in_one_line
+from sfumato.files import Kind, write_whole
+
+_MODULE = Kind("a module of sfumato", lambda data: data.startswith(FIRST_LINE.encode()))
 
 
 def page(
@@ -31,3 +36,16 @@ def page(
     written = write_page(mechanism, target, title=title, overwrite=overwrite, large=large, tell=tell)
     record = {"file": str(written), "bytes": told[0].size, "seconds": told[0].seconds}
     answer(record, [f"{in_one_line(written)}: {told[0].size} bytes, opens without a network"], as_json)
+
+
+def client(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the module goes.")] = Path("sfumato.mjs"),
+    overwrite: Overwrite = False, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Write the module that verifies mechanisms and draws from them, for browsers, Node and phones of your own.
+
+    One file without dependencies: put it beside your page and import load and verify from it.
+    """
+    written = write_whole(output, bundle().encode, _MODULE, overwrite=overwrite)
+    record = {"file": str(output), "bytes": len(written)}
+    answer(record, [f'{in_one_line(output)}: import {{ load, verify }} from "./{in_one_line(output.name)}"'], as_json)

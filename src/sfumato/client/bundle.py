@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 ENTRY = "sfumato.mjs"
+FIRST_LINE = "// sfumato.js, made of js/src; Apache-2.0\n"
 _HERE = Path(__file__).resolve().parent
 _INSTALLED, _CHECKOUT = _HERE / "js", _HERE.parents[2] / "js" / "src"
 
@@ -52,7 +53,7 @@ def bundle(folder: Path | None = None) -> str:
         raise ValueError(f"two modules define {', '.join(twice)}: they cannot be one")
     told = sorted(name for names, _ in _AGAIN.findall(order[ENTRY]) for name in re.findall(r"\w+", names))
     plain = "".join(_plain(text) for text in order.values())
-    return f"// sfumato.js, made of js/src; Apache-2.0\n{plain}\nexport {{ {', '.join(told)} }};\n"
+    return f"{FIRST_LINE}{plain}\nexport {{ {', '.join(told)} }};\n"
 
 
 def _collect(name: str, folder: Path, order: dict[str, str]) -> None:
