@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 // Prove mechanism files: exit status 0 proved, 3 refuted, 2 unreadable, the largest of several files.
 
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 
-import { Unreadable, load, verify } from "./sfumato.mjs";
+// A checkout has the sources, and maybe an older module that was made of them; a package has the module alone.
+const sources = new URL("./src/sfumato.mjs", import.meta.url);
+const { Unreadable, load, verify } = await import(existsSync(sources) ? sources : "./sfumato.mjs");
 
 const files = process.argv.slice(2);
 // No name of a file writes a line of the report.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -24,11 +25,13 @@ from sfumato.certify.decide import decide
 from sfumato.certify.noise import prove_noise
 from sfumato.spaces.splines import rounding_of
 from sfumato.version import __version__
+from shell import sfumato
 from vectors.parts import rows
 from vectors.true_rows import HALF
 
 pytestmark = pytest.mark.client
 
+VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 MUTANTS = int(os.environ.get("SFUMATO_MUTANTS", "300"))
 ROWS = int(os.environ.get("SFUMATO_KEYED_ROWS", "100000"))
 
@@ -100,6 +103,45 @@ def test_devices_and_pipes_are_no_mechanism_files(tmp_path: Path) -> None:
     for endless in (tmp_path / "pipe.sfm", "/dev/zero"):
         done = subprocess.run([NODE, JS / "verify.mjs", endless], capture_output=True, text=True, timeout=60)
         assert done.returncode == 2 and "regular file" in done.stderr
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What git has of the client: the sources and no module, and the script that makes one of them."""
+    made = "sfumato.mjs"
+    shutil.copytree(JS, tmp_path / "js", ignore=lambda folder, _: [made] if Path(folder) == JS else [])
+    script = tmp_path / "src" / "sfumato" / "client" / "bundle.py"
+    script.parent.mkdir(parents=True)
+    shutil.copyfile(JS.parent / "src" / "sfumato" / "client" / "bundle.py", script)
+    assert not (tmp_path / "js" / made).exists()
+    return tmp_path
+
+
+def test_a_checkout_proves_files_with_the_exit_status_of_the_command(checkout: Path) -> None:
+    proved, refuted, unreadable = (
+        VECTORS / f"{name}.sfm" for name in ("rows-epsilon", "ratio-one-unit", "bytes-digest")
+    )
+    lines = {0: [[proved], [proved, proved]], 3: [[refuted], [refuted, unreadable, proved]],
+             2: [[unreadable], [proved, unreadable], [checkout / "none.sfm"], [checkout], []]}  # fmt: skip
+    for status, given in lines.items():
+        for files in given:
+            done = subprocess.run([NODE, checkout / "js" / "verify.mjs", *files], capture_output=True, check=False)
+            assert done.returncode == status, (files, done.stderr)
+            assert sfumato("verify", *map(str, files)).returncode == status, files
+
+
+@pytest.mark.skipif(NPM is None, reason="npm is not here")
+def test_a_checkout_is_installed_as_a_package(checkout: Path) -> None:
+    app = checkout / "app"
+    app.mkdir()
+    (app / "package.json").write_text('{"name": "app", "version": "1.0.0", "type": "module"}')
+    (app / "app.mjs").write_text('import { load, verify } from "sfumato";\nconsole.log(typeof load, typeof verify);\n')
+    subprocess.run([NPM, "install", "--offline", "--no-audit", "--no-fund", "../js"], cwd=app, check=True)
+    done = subprocess.run([NODE, "app.mjs"], cwd=app, capture_output=True, text=True, check=True)
+    assert done.stdout == "function function\n"
+    shutil.rmtree(checkout / "js" / "src")  # a package has none
+    proving = [NODE, app / "node_modules" / ".bin" / "sfumato-verify", VECTORS / "rows-epsilon.sfm"]
+    assert subprocess.run(proving, capture_output=True, check=False).returncode == 0
 
 
 def drawn_by_node(path: Path, ids: np.ndarray, secrets: list[object], key: bytes) -> list[int]:
