@@ -40,7 +40,7 @@ def test_a_mismatch_names_the_labels(expected: list[object], found: list[object]
 
 
 def test_not_supported_lists_what_is() -> None:
-    assert "supported: x, y" in str(errors.NotSupported("z", ["x", "y"]))
+    assert "z is not supported; x and y are" in str(errors.NotSupported("z", ["x", "y"]))
 
 
 def test_values_are_quoted_in_few_words_that_print() -> None:

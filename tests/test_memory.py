@@ -57,7 +57,7 @@ def test_what_does_not_fit_is_refused_with_its_size(machine: Path) -> None:
     check_memory(6 * 2**30, "a table", ["a smaller one"])
     with pytest.raises(TooLarge) as caught:
         check_memory(24e9, "a table", ["a smaller one", "none at all"])
-    expected = "a table needs about 22.4 GiB of memory, and 6.4 GiB can be used; supported: a smaller one, none at all"
+    expected = "a table needs about 22.4 GiB of memory, and 6.4 GiB can be used; try a smaller one, or none at all"
     assert str(caught.value) == expected
     assert (caught.value.bytes, caught.value.available) == (int(24e9), room())
     assert isinstance(caught.value, NotSupported)
@@ -73,7 +73,7 @@ class OutOfMemoryError(RuntimeError):
 
 def test_an_allocation_that_fails_becomes_our_error() -> None:
     with (
-        pytest.raises(TooLarge, match="this needs more memory than there is; supported: less"),
+        pytest.raises(TooLarge, match="this needs more memory than there is; try less"),
         refusing("this", ["less"]),
     ):
         np.empty(2**55)

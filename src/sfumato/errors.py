@@ -32,6 +32,7 @@ otherwise.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -142,13 +143,57 @@ class Mismatch(InvalidInput):
 
 
 class NotSupported(SfumatoError):
-    """A request outside what is built; ``supported`` lists what can be asked instead."""
+    """A request outside what is built; ``supported`` lists what can be asked instead.
+
+    Examples
+    --------
+    >>> print(NotSupported("a grid with 33 sides", ["at most 32"]))
+    a grid with 33 sides is not supported; at most 32 are
+    >>> print(NotSupported("solver 'magic'", ["auto", "exact", "highs"]))
+    solver 'magic' is not supported; auto, exact and highs are
+    """
 
     def __init__(self, what: str, supported: Iterable[Any] = ()) -> None:
         self.what = what
         self.supported = tuple(supported)
-        hint = f"; supported: {', '.join(map(str, self.supported))}" if self.supported else ""
-        super().__init__(f"{what}{hint}")
+        super().__init__(
+            f"{what} {_is_or_are(what)} not supported{_instead(self.supported)}" if self.supported else what
+        )
+
+
+def _instead(supported: Sequence[Any]) -> str:
+    """What can be asked instead, after a semicolon; what explains itself after a colon stands in a list."""
+    texts = [str(one) for one in supported]
+    if not texts:
+        return ""
+    if any(mark in text for text in texts for mark in ":;"):
+        return f"; instead: {', '.join(texts)}"
+    *most, last = texts
+    words = f"{', '.join(most)} and {last}" if most else last
+    return f"; {words} {'are' if most else _is_or_are(last)}"
+
+
+_IN_BRACKETS = re.compile(r"\([^()]*\)")
+_COUNTS = ("at most", "up to", "more than", "fewer", "nearer")
+_AFTER_A_NOUN = re.compile(
+    r",| (?:in|of|with|for|on|between|beside|where|under|within|from|by|as|that|whose|which|into) "
+)
+
+
+def _is_or_are(words: str) -> str:
+    """The verb of what words name: their first noun stands before a preposition.
+
+    Examples
+    --------
+    >>> [_is_or_are(one) for one in ("files in a spec", "a list of secrets", "3 secrets", "at most 32")]
+    ['are', 'is', 'are', 'are']
+    """
+    noun = _AFTER_A_NOUN.split(_IN_BRACKETS.sub("", words).rpartition(": ")[2], maxsplit=1)[0]
+    number = re.match(r"\d[\d,]*\b(?!/)", noun)
+    if noun.startswith(_COUNTS) or (number and number[0] != "1"):
+        return "are"
+    one = noun.startswith(("a ", "an ", "the ", "one ", "this ")) and not noun.startswith(("the rows", "the columns"))
+    return "are" if not one and re.search(r"[^su'i]s$", noun) else "is"
 
 
 class TooLarge(NotSupported):
@@ -162,7 +207,9 @@ class TooLarge(NotSupported):
         self.available = None if available is None else int(available)
         needed = "more memory than there is" if size is None else f"about {_written_size(size)} of memory"
         there = "" if available is None else f", and {_written_size(available)} can be used"
-        super().__init__(f"{what} needs {needed}{there}", supported)
+        super().__init__(what, supported)
+        hint = f"; try {', or '.join(map(str, self.supported))}" if self.supported else ""
+        self.args = (f"{what} needs {needed}{there}{hint}",)
 
 
 class MissingExtra(SfumatoError, ImportError):

@@ -206,7 +206,7 @@ def test_it_is_reported_if_it_is_a_table(name: str, tmp_path: Path) -> None:
         if mechanism.domain.box is None:  # points have a report of their own
             asked.append(lambda value: report(value, tmp_path / "page.html"))
         for ask in asked:
-            with pytest.raises(sf.errors.NotSupported, match="as a table; supported: "):
+            with pytest.raises(sf.errors.NotSupported, match="as a table is not supported; "):
                 ask(mechanism)
         return
     table = tabled(mechanism)

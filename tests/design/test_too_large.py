@@ -58,7 +58,7 @@ def test_a_program_for_highs_is_refused_before_it_is_written_down(monkeypatch: p
         sf.design(*grid(10), solver="highs")
     words = str(caught.value)
     assert words.startswith("the design of 100 secrets and 100 actions as one program (")
-    assert "of memory, and 80 MiB can be used; supported: another solver, fewer outputs" in words
+    assert "of memory, and 80 MiB can be used; try another solver, or fewer outputs" in words
     assert caught.value.bytes is not None and 5e8 < caught.value.bytes < 1e9  # 0.66 GB were measured
 
 
@@ -156,7 +156,7 @@ def test_what_fails_while_a_problem_is_laid_out_or_proved_is_our_error(monkeypat
 
     with monkeypatch.context() as patch:
         patch.setattr(sys.modules["sfumato.design.problem"], "undominated", fails)
-        with pytest.raises(TooLarge, match="laying out the problem needs more memory than there is; supported: fewer"):
+        with pytest.raises(TooLarge, match="laying out the problem needs more memory than there is; try fewer"):
             sf.design(*grid(3))
     monkeypatch.setattr(certified, "certified", fails)
     with pytest.raises(TooLarge, match="this design needs more memory"):

@@ -246,4 +246,4 @@ def test_memory_that_does_not_suffice_is_one_line(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(audits, "look_at", full)
     shown = sfumato("audit", str(file(tmp_path, ROUNDED)))
     assert (shown.returncode, shown.stdout) == (2, "")
-    assert shown.stderr == "sfumato: this needs more memory than there is; supported: a smaller question\n"
+    assert shown.stderr == "sfumato: this needs more memory than there is; try a smaller question\n"

@@ -195,13 +195,13 @@ def test_refusals_are_one_line_and_leave_nothing(folder: Path, failing: Failing)
         "survey.toml is there and is not a mechanism file" in failing("design", "survey.toml", "-o", "./survey.toml")[1]
     )
     assert "it is a folder" in failing("design", "survey.toml", "-o", str(folder))[1]
-    assert "solver 'magic'; supported: auto" in failing("design", "survey.toml", "--solver", "magic")[1]
+    assert "solver 'magic' is not supported; auto" in failing("design", "survey.toml", "--solver", "magic")[1]
     assert "must be a finite number above 0, found -1" in failing("design", "survey.toml", "--tolerance", "-1")[1]
     assert "--target: the target must be a number" in failing("calibrate", "survey.toml", "--target", "little")[1]
     assert "must lie between 0" in failing("calibrate", "survey.toml", "--target", "7")[1]
     assert "--epsilons: epsilon must be a number" in failing("curve", "survey.toml", "--epsilons", "1,,2")[1]
     assert "ε must be positive" in failing("curve", "survey.toml", "--epsilons", "0,1")[1]
-    assert "supported: .csv, .html" in failing("curve", "survey.toml", "--epsilons", "1", "-o", "curve.txt")[1]
+    assert "is not supported; .csv, .html" in failing("curve", "survey.toml", "--epsilons", "1", "-o", "curve.txt")[1]
     Path("worst.toml").write_text(SURVEY + "[objective]\nkind = 'worst secret'\n")
     for command in (("calibrate", "--target", "1"), ("curve", "--epsilons", "1")):
         assert "worst.toml: [objective]" in failing(*command, "worst.toml")[1]
@@ -422,7 +422,7 @@ def test_stages_are_nothing_to_keep_yet(hearing: None) -> None:
 def test_a_space_of_far_too_many_points_is_refused_at_once(folder: Path) -> None:
     path = folder / "huge.toml"
     path.write_text('[space]\nkind = "line"\nn = 100000000\n[privacy]\nepsilon = 1\n')
-    with pytest.raises(InvalidInput, match=r"\[space\]: a space of 100000000 points; supported: at most"):
+    with pytest.raises(InvalidInput, match=r"\[space\]: a space of 100000000 points is not supported; at most"):
         CliRunner().invoke(app, ["design", str(path)], catch_exceptions=False)
 
 

@@ -108,8 +108,11 @@ def test_a_survey_is_compared_by_respondents(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("line:3", "--objective", "share"), "--objective share; supported: loss, shares"),
-        (("line:3", "--objective", "shares", "--workload", "total"), "--workload total; supported: shares, cumulative"),
+        (("line:3", "--objective", "share"), "--objective share is not supported; loss and shares are"),
+        (
+            ("line:3", "--objective", "shares", "--workload", "total"),
+            "--workload total is not supported; shares, cumulative",
+        ),
         (("line:3", "--workload", "mean"), "say --objective shares too"),
         (("line:3", "--objective", "shares", "--loss", "bin"), "--loss bin: shares are estimated"),
         (("line:1", "--objective", "shares"), "at least two secrets"),
@@ -189,7 +192,7 @@ def test_the_list_of_known_mechanisms(towns: Path) -> None:
     ("words", "said"),
     [
         (("known", "geometric", "towns.toml"), "geometric on 4 places .*a line"),
-        (("known", "laplas", "towns.toml"), "known mechanism 'laplas'; supported: geometric"),
+        (("known", "laplas", "towns.toml"), "known mechanism 'laplas' is not supported; geometric"),
         (("known", "geometric"), "name a mechanism and a spec"),
         (("known",), "name a mechanism and a spec"),
     ],

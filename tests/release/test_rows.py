@@ -243,5 +243,5 @@ def test_kinds_and_policies() -> None:
         "int", "float", "bool", "str", "missing", "tuple(int, str)",
     ]  # fmt: skip
     assert check_policy("drop") == "drop"
-    with pytest.raises(NotSupported, match="supported: error, nearest, drop"):
+    with pytest.raises(NotSupported, match="not supported; error, nearest and drop are"):
         check_policy("ignore")

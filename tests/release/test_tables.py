@@ -496,7 +496,7 @@ def test_mistakes(name: str) -> None:
 
 def test_tables_that_are_none() -> None:
     for wrong in ([1, 2], {"home": ["a"]}, "home.csv", np.array(["a"])):
-        with pytest.raises(NotSupported, match="supported: pandas, polars, pyarrow, DuckDB relations"):
+        with pytest.raises(NotSupported, match="not supported; pandas, polars, pyarrow, DuckDB relations"):
             release_table(RESPONSE, wrong, "home")
     with pytest.raises(NotSupported, match="on_unknown='skip'"):
         release_table(RESPONSE, example(3), "home", on_unknown="skip")

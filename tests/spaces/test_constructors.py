@@ -143,7 +143,7 @@ def test_unknown_metrics_list_the_known_ones() -> None:
         sf.points([[1], [2]], metric="taxi")  # type: ignore[arg-type]
     with pytest.raises(NotSupported):
         sf.hamming(2, symbols=99)
-    with pytest.raises(NotSupported, match="a grid with 33 sides; supported: at most 32"):
+    with pytest.raises(NotSupported, match="a grid with 33 sides is not supported; at most 32 are"):
         sf.grid(*[1] * 33)
 
 
@@ -167,6 +167,6 @@ def test_unknown_metrics_list_the_known_ones() -> None:
 )
 def test_too_many_points_are_refused_before_labels_are_built(build: Callable[[], object]) -> None:
     begun = process_time()
-    with pytest.raises(NotSupported, match=r"a space of .*; supported: at most 2000000 "):
+    with pytest.raises(NotSupported, match=r"a space of .* is not supported; at most 2000000 "):
         build()
     assert process_time() - begun < 1

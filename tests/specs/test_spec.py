@@ -224,7 +224,7 @@ REFUSED = {
         "key 'metric' in [space]: unknown word 'euclid', did you mean 'euclidean'?",
     "[space]\nkind = 'hamming'\nlength = '3'": "key 'length' in [space]: a whole number is needed, found '3'",
     "[space]\nkind = 'hamming'\nlength = 3\nstep = 2": "unknown key 'step' in [space] of kind 'hamming': one of",
-    "[space]\nkind = 'hamming'\nlength = 3\nsymbols = 99": "[space]: 99 symbols; supported: at most 36",
+    "[space]\nkind = 'hamming'\nlength = 3\nsymbols = 99": "[space]: 99 symbols are not supported; instead: at most 36",
     "[space]\nkind = 'graph'": "[space]: give either file, a CSV, or edges",
     "[space]\nkind = 'graph'\nedges = [['a']]": "key 'edges' in [space]: an edge is",
     "[space]\nkind = 'geo'\ncoordinates = [[1, 2, 3]]": "key 'coordinates' in [space], item 1: a list of at most 2",

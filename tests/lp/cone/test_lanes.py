@@ -297,7 +297,7 @@ def test_bad_calls_are_refused() -> None:
 
 def test_programs_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sfumato.memory.free_memory", lambda: 2**16)
-    with pytest.raises(TooLarge, match=r"needs about .* MiB of memory, and 0.05 MiB can be used; supported: fewer"):
+    with pytest.raises(TooLarge, match=r"needs about .* MiB of memory, and 0.05 MiB can be used; try fewer"):
         solve_columns(grid(4))
 
 
