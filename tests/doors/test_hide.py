@@ -130,6 +130,14 @@ def test_decimal_commas_are_found_said_and_written(folder: Path) -> None:
     assert "20 of 20 rows would be left out" in refused.stderr and "--decimal , if it stands" in refused.stderr
 
 
+def test_columns_are_found_by_words_in_their_names_and_said(folder: Path) -> None:
+    rows = (folder / "trips.csv").read_text().replace("id,lat,lon", "id,latitude_start,longitude_start")
+    (folder / "trips.csv").write_text(rows)
+    done = hide("--hide", "1 km", *QUICK)
+    assert done.exit_code == 0, done.output
+    assert "Columns of the points: latitude_start, longitude_start." in done.stdout
+
+
 def test_columns_of_names_are_told_to_be_looked_up(folder: Path) -> None:
     rows = (folder / "trips.csv").read_text().splitlines()
     named = [f"{row},{42_000_000 + k if k else 'osm_id'}" for k, row in enumerate(rows)]

@@ -183,6 +183,7 @@ def test_columns_are_found_by_their_names_or_asked_for() -> None:
         return question_of(Wish(hide="1 km", box=BOX, unit="km"), Source(pa.table(columns))).column.columns
 
     assert column(Latitude=[40.7], LNG=[-74.0]) == ("Latitude", "LNG")
+    assert column(longitude_start=[-74.0], latitude_start=[40.7]) == ("latitude_start", "longitude_start")
     with pytest.raises(InvalidInput, match="lat, lon, x, y could each be the points: say which"):
         column(lat=[40.7], lon=[-74.0], x=[1.0], y=[2.0])
     with pytest.raises(InvalidInput, match="'lat', 'latitude' could each be lat: say which"):

@@ -40,7 +40,9 @@ def test_files_that_say_it(ending: str, crs: int, tmp_path: Path) -> None:
 CSV: dict[str, tuple[str, Any, str]] = {
     "places": ("id,Lat,lng", Place, "EPSG:4326"), "positions": ("x;y;n", Position, ""),
     "texts": ("id,WKT", Geometry, ""), "none": ("a,b", None, ""), "two latitudes": ("lat,latitude,lon", None, ""),
-    "two kinds": ("lat,lon,x,y", None, ""),
+    "two kinds": ("lat,lon,x,y", None, ""), "words": ("id,longitude_start,latitude_start", Place, "EPSG:4326"),
+    "axes": ("x_s,y_s,x_ray", Position, ""), "two ends": ("lat_s,lon_s,lat_e,lon_e", None, ""),
+    "a shape first": ("lat_err,lon_err,geom", Geometry, ""),
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InvalidInput, InvalidMetric
+from sfumato.spaces.foreign import columns_named
 
 TOWNS = pandas.DataFrame({"town": ["A", "B"], "lat": [45.0, 46.0], "lon": [7.0, 8.0], "people": [3, 4]})
 
@@ -67,3 +68,14 @@ def test_lengths_of_parallel_edges_and_isolated_nodes() -> None:
     graph.add_edge("a", "a", length=1)
     with pytest.raises(InvalidMetric, match="itself"):
         sf.graph(graph, weight="length")
+
+
+def test_columns_of_usual_names_come_before_those_that_contain_one() -> None:
+    usual = ("latitude", "lat")
+    assert columns_named(["Lat", "end_lat", "plate", "dropoffLatitude"], usual) == ["Lat"]
+    assert columns_named(["end_lat", "plate", "dropoffLatitude"], usual) == ["end_lat", "dropoffLatitude"]
+    assert columns_named(["lat_s", "latitude_start", "lat1", "lat_lon", "flat"], usual) == [
+        "lat_s", "latitude_start", "lat1",
+    ]  # fmt: skip
+    assert columns_named(["x_start", "y_start", "x_ray"], ("x", "easting")) == ["x_start"]
+    assert columns_named(["lat_s", "x_start", "y_start"], usual, inside=False) == []

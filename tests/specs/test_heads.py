@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.specs.heads import candidates, first_rows, numbers_in
+from sfumato.specs.heads import first_rows, numbers_in
 
 
 def test_no_more_than_the_first_rows_are_read(tmp_path: Path) -> None:
@@ -27,14 +27,6 @@ def test_a_line_in_quotes_is_one_row(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('note,x\n"two\nlines",3\n')
     table = first_rows(tmp_path / "a.csv")
     assert table.rows == [["two\nlines", "3"]] and numbers_in(table, "x") == [3.0]
-
-
-def test_columns_of_usual_names_come_before_those_that_contain_one(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("Lat,end_lat,plate,dropoffLatitude\n1,2,3,4\n")
-    (tmp_path / "b.csv").write_text("end_lat,plate,dropoffLatitude\n1,2,3\n")
-    usual = ("latitude", "lat")
-    assert candidates(first_rows(tmp_path / "a.csv"), usual) == ["Lat"]
-    assert candidates(first_rows(tmp_path / "b.csv"), usual) == ["end_lat", "dropoffLatitude"]
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:

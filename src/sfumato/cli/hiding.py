@@ -168,6 +168,7 @@ def _summary(done: Hidden) -> list[str]:
         *done.promises,
         f"Expected distance{_between(done)}: {text_above(best.loss, 4)} {unit}; {least}.",
         f"Wrote {known.rows - known.dropped:,} rows to {written}, and beside it {', '.join(beside)}.",
+        f"Columns of the points: {', '.join(done.columns)}.",
         *([DECIMAL_COMMAS] if done.decimal == "," else []),
         *done.beside,
         f"`sfumato verify {proved}` proves it again; `sfumato hide --spec {repeated} …` repeats it.",

@@ -22,9 +22,8 @@ from sfumato.privacy.type import PrivacyType
 from sfumato.report.sections_words import odds_at
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.finite import check_table
-from sfumato.spaces.foreign import COUNTS, LATITUDES, LONGITUDES
+from sfumato.spaces.foreign import COUNTS, LATITUDES, LONGITUDES, columns_named
 from sfumato.spaces.lengths import METRES, as_length, in_unit
-from sfumato.specs.heads import candidates
 from sfumato.specs.keys import kind_words
 from sfumato.specs.lists import prior_of, space_of
 from sfumato.specs.question import privacy_of
@@ -232,7 +231,7 @@ def _answers(talk: Dialogue, folder: Path) -> _Source:
     if not isinstance(found, Columns):
         return _Source(_questionnaire(talk, found))
     table = found
-    usual = candidates(table, ("answer", "answers", "name", "label"))
+    usual = columns_named(table.header, ("answer", "answers", "name", "label"))
     only = usual[0] if len(usual) == 1 else table.header[0] if len(table.header) == 1 else None
     column = talk.ask(f"Column of the names ({', '.join(table.header)})", lambda text: _distinct(table, text), only)
     space = _questionnaire(talk, _plain_labels(column_texts(table, column)))
@@ -302,7 +301,7 @@ def _places(talk: Dialogue, folder: Path) -> _Source:
     table, named = _file_with_names(talk, folder)
     place: dict[str, str] = {}
     for name, usual in (("latitude", LATITUDES), ("longitude", LONGITUDES)):
-        found = candidates(table, usual)
+        found = columns_named(table.header, usual)
         listed = f" ({', '.join(found or table.header)})" if len(found) != 1 else ""
         only = found[0] if len(found) == 1 else None
         place[name] = talk.ask_for(GeoSpec.key(name), _column(table, numbers_of), only, columns=listed)

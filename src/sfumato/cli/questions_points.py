@@ -27,12 +27,12 @@ from sfumato.report.sections_words import odds_at
 from sfumato.spaces.axes import look_swapped, swapped_axes
 from sfumato.spaces.box import Box
 from sfumato.spaces.earth import cells_at
-from sfumato.spaces.foreign import ACROSS, COUNTS, LATITUDES, LONGITUDES, UP
+from sfumato.spaces.foreign import ACROSS, COUNTS, LATITUDES, LONGITUDES, UP, columns_named
 from sfumato.spaces.lengths import METRES, as_length, in_unit
 from sfumato.specs.boxes import prior_on, spec_box
 from sfumato.specs.cities import City, city_of
 from sfumato.specs.complaints import nearest
-from sfumato.specs.heads import candidates, first_rows, like, numbers_in
+from sfumato.specs.heads import first_rows, like, numbers_in
 from sfumato.specs.question import privacy_of
 from sfumato.specs.schema import CountedPointsSpec, PrivacySpec
 from sfumato.specs.schema_release import ReleaseSpec
@@ -88,7 +88,7 @@ def ask_points(talk: Dialogue, folder: Path) -> PointsQuestion:
 
 
 def _in_degrees(talk: Dialogue, table: Columns) -> bool:
-    found = [all(candidates(table, usual) for _, usual in kind) for kind in (_DEGREES, _AXES)]
+    found = [all(columns_named(table.header, usual) for _, usual in kind) for kind in (_DEGREES, _AXES)]
     if found == [True, False]:
         return True
     return talk.confirm("Are they latitudes and longitudes in degrees", default=found[0] or not found[1])
@@ -98,7 +98,7 @@ def _ask_columns(talk: Dialogue, table: Columns, wanted: Sequence[tuple[str, Seq
     """One column for each coordinate: found by its name and confirmed, or picked where several could be meant."""
     chosen: list[str] = []
     for what, usual in wanted:
-        could_be = [name for name in candidates(table, usual) if name not in chosen]
+        could_be = [name for name in columns_named(table.header, usual) if name not in chosen]
         only = could_be[0] if len(could_be) == 1 else None
         listed = "" if only else f" ({', '.join(could_be or [name for name in table.header if name not in chosen])})"
         noun = f"{what} coordinate" if wanted is _AXES else what
@@ -273,7 +273,7 @@ def _ask_prior(
         return {"uniform": True}
     columns = _ask_columns(talk, table, _DEGREES if home.frame is not None else _AXES)
     left = [name for name in table.header if name not in columns]
-    found = [name for name in candidates(table, COUNTS) if name in left]
+    found = [name for name in columns_named(table.header, COUNTS) if name in left]
     listed = f" ({', '.join(found if len(found) > 1 else left)})" if left else ""
     usual = found[0] if len(found) == 1 else None if found else "none"
 

@@ -42,8 +42,8 @@ class Hidden:
     ``table`` is the released table in the library it came in, or None for a file; ``files`` are the released file, the
     mechanism (``.sfm``), the report (``.html``) and the spec that repeats it (``.toml``). ``why`` says which kind of
     mechanism it is and why, ``paid`` what was paid beside it, ``diagnostics`` what is known of the true points,
-    ``stay`` the columns that stay as they are, ``looked_up`` those of them in whose first rows no value occurs twice,
-    ``decimal`` what stands before the decimals of coordinates in a CSV file.
+    ``columns`` are those of the points, ``stay`` those that stay as they are, ``looked_up`` those of them in whose
+    first rows no value occurs twice, ``decimal`` what stands before the decimals of coordinates in a CSV file.
     """
 
     design: Design
@@ -53,6 +53,7 @@ class Hidden:
     diagnostics: Diagnostics
     table: Any = None
     files: tuple[Path, ...] = ()
+    columns: tuple[str, ...] = ()
     stay: tuple[str, ...] = ()
     decimal: str = "."
     looked_up: tuple[str, ...] = ()

@@ -468,6 +468,7 @@ def _hidden(source: Source, found: Chosen, asked: Asked, done: Released | BatchR
         found.why,
         asked.paid,
         known,
+        columns=asked.column.columns,
         stay=stay,
         looked_up=looked_up(source, stay),
         decimal=source.decimal or ".",

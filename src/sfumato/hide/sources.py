@@ -312,8 +312,13 @@ def _found(source: Source) -> Position:
         return Geometry(drop_z=True)
     how = f"say which with {which}"
     usual = {"lat": LATITUDES, "lon": LONGITUDES, "x": ACROSS, "y": UP}
-    names = {option: named_column(source.columns, words, option, how) for option, words in usual.items()}
-    place, plane = names["lat"] and names["lon"], names["x"] and names["y"]
+    for inside in (False, True):  # usual names come before those that have one as a part
+        names = {
+            option: named_column(source.columns, words, option, how, inside=inside) for option, words in usual.items()
+        }
+        place, plane = names["lat"] and names["lon"], names["x"] and names["y"]
+        if place or plane:
+            break
     if bool(place) == bool(plane):
         several = "could each be the points" if place else "hold no coordinates by their names"
         listed = ", ".join(source.columns[:12]) + (", …" if len(source.columns) > 12 else "")

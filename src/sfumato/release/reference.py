@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -113,20 +114,20 @@ def _reference(
 
 def _by_names(file: Path, kind: str, names: Any, given: System | None) -> Reference:
     """A file whose points are columns of numbers, or of texts, known by their names."""
+    found: list[Position] = []
     try:
-        latitude, longitude = (named_column(names, usual, what) for usual, what in
-                               ((LATITUDES, "the latitude"), (LONGITUDES, "the longitude")))  # fmt: skip
-        across, up = named_column(names, ACROSS, "x"), named_column(names, UP, "y")
-        shape = named_column(names, GEOMETRIES, "the geometry") if kind == "csv" else ""
+        for inside in (False, True):  # usual names come before those that have one as a part
+            named = partial(named_column, names, inside=inside)
+            latitude, longitude = named(LATITUDES, "the latitude"), named(LONGITUDES, "the longitude")
+            across, up = named(ACROSS, "x"), named(UP, "y")
+            shape = named(GEOMETRIES, "the geometry") if kind == "csv" else ""
+            found += [Place(latitude, longitude)] if latitude and longitude else []
+            found += [Position(across, up)] if across and up else []
+            found += [Geometry(shape)] if shape else []
+            if found:
+                break
     except InvalidInput as error:
         return _reference(file, kind, names, given, None, why=str(error))
-    found: list[Position] = []
-    if latitude and longitude:
-        found.append(Place(latitude, longitude))
-    if across and up:
-        found.append(Position(across, up))
-    if shape:
-        found.append(Geometry(shape))
     if len(found) != 1:
         several = " and ".join(f"{few(list(column.columns))}" for column in found)
         why = f"{several} could each be the points" if found else f"no column is called like a coordinate: {few(names)}"

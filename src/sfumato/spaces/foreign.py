@@ -153,29 +153,55 @@ def _labels(frame: Frame, labels: Labels) -> Labels:
     return frame.index if labels is None and not frame.counted else labels
 
 
-def named_column(names: Sequence[Any], usual: Sequence[str], what: str, how: str = "") -> Any:
+def named_column(names: Sequence[Any], usual: Sequence[str], what: str, how: str = "", *, inside: bool = False) -> Any:
     """The one column with a usual name, an empty text if there is none; refused where several have one.
 
-    Where none has, a name that ends in a usual word of three letters or more will do. ``how`` says how to choose among
-    several.
+    Names that will do are those of :func:`columns_named`. ``how`` says how to choose among several.
 
     Examples
     --------
     >>> named_column(["id", "Lat", "Lon"], LATITUDES, "the latitude")
     'Lat'
-    >>> named_column(["id", "pickup_latitude", "pickup_longitude"], LATITUDES, "the latitude")
-    'pickup_latitude'
     >>> named_column(["lat", "latitude"], LATITUDES, "the latitude")
     Traceback (most recent call last):
         ...
     sfumato.errors.InvalidInput: 'lat', 'latitude' could each be the latitude: say which is meant
     """
-    texts = [name for name in names if isinstance(name, str)]
-    found = [name for name in texts if name.strip().lower() in usual]
-    found = found or [name for name in texts if len(end := _last_word(name)) > 2 and end in usual]
+    found = columns_named(names, usual, inside=inside)
     if len(found) > 1:
         raise InvalidInput(f"{few(found)} could each be {what}: {how or 'say which is meant'}")
     return found[0] if found else ""
+
+
+def columns_named(names: Sequence[Any], usual: Sequence[str], *, inside: bool = True) -> list[str]:
+    """The columns with a usual name; where none has, those that end in a usual word of three letters or more.
+
+    Where none does either, and ``inside`` is said, those that have a usual word anywhere and none of another
+    coordinate; ``x`` or ``long`` then counts where the other axis is there under the same name.
+
+    Examples
+    --------
+    >>> columns_named(["id", "pickup_latitude", "dropoffLat", "lat_err"], LATITUDES)
+    ['pickup_latitude', 'dropoffLat']
+    >>> columns_named(["lat_s", "long_s", "long_text", "lat_lon"], LONGITUDES)
+    ['long_s']
+    """
+    words = {name: _words(name) for name in names if isinstance(name, str)}
+    found = [name for name in words if name.strip().lower() in usual]
+    found = found or [name for name, said in words.items() if said and len(said[-1]) > 2 and said[-1] in usual]
+    if found or not inside:
+        return found
+    known = set(words.values())
+    return [name for name, said in words.items() if _has_axis(said, usual, known)]
+
+
+def _has_axis(words: tuple[str, ...], usual: Sequence[str], known: set[tuple[str, ...]]) -> bool:
+    """Whether one of some words is usual, none is of another coordinate, and an axis is not there alone."""
+    plain = [word.rstrip("0123456789") for word in words]
+    found = {word for word in plain if word in usual}
+    if not found or any(word in COORDINATES and word not in usual for word in plain):
+        return False
+    return not found <= {*_AXES} or tuple(_AXES.get(word, word) for word in words) in known
 
 
 def place_names(names: Iterable[Any]) -> tuple[str, ...]:
@@ -208,10 +234,6 @@ def _words(name: str) -> tuple[str, ...]:
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name.strip()).lower()
     parted = re.sub(r"(?<![a-z])([xy])(?=\d)", r"\1 ", parted)  # x1 and y1 are axes with a number
     return tuple(word for word in re.split(r"[\W_]+", parted) if word)
-
-
-def _last_word(name: str) -> str:
-    return re.split(r"[\W_]+", name.strip().lower())[-1]
 
 
 def _recognised(frame: Frame, usual: Sequence[str], what: str) -> Any:

@@ -1,9 +1,7 @@
-"""The first rows of a file of points, whatever its size, and which of its columns could be meant."""
+"""The first rows of a file of points, whatever its size."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -18,7 +16,6 @@ from sfumato.specs.complaints import nearest
 from sfumato.specs.tables import Columns, columns_from_bytes
 
 _ROWS = 1_000
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def first_rows(path: str | PathLike[str]) -> Columns:
@@ -57,21 +54,6 @@ def _parquet_rows(file: Path) -> Columns:
     columns = [column.to_pylist() for column in batch.slice(0, _ROWS).columns]
     rows = [["" if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
     return Columns(file, tuple(batch.schema.names), rows, list(range(1, len(rows) + 1)))
-
-
-def candidates(table: Columns, usual: Sequence[str]) -> list[str]:
-    r"""The columns of a usual name, else those whose names have a usual one among their words.
-
-    Examples
-    --------
-    >>> from sfumato.specs.tables import columns_from_text
-    >>> candidates(columns_from_text("id,pickupLat,end_lat,plate\n1,2,3,4"), ("latitude", "lat"))
-    ['pickupLat', 'end_lat']
-    """
-    named = [name for name in table.header if name.lower() in usual]
-    return named or [
-        name for name in table.header if set(usual) & {word.lower() for word in _WORDS.findall(name)}
-    ]  # fmt: skip
 
 
 def numbers_in(table: Columns, name: str) -> list[float]:
