@@ -173,10 +173,9 @@ def _instead(supported: Sequence[Any]) -> str:
     return f"; {words} {'are' if most else _is_or_are(last)}"
 
 
-_IN_BRACKETS = re.compile(r"\([^()]*\)")
 _COUNTS = ("at most", "up to", "more than", "fewer", "nearer")
 _AFTER_A_NOUN = re.compile(
-    r",| (?:in|of|with|for|on|between|beside|where|under|within|from|by|as|that|whose|which|into) "
+    r",|\(| (?:in|of|with|for|on|between|beside|where|under|within|from|by|as|that|whose|which|into) "
 )
 
 
@@ -188,7 +187,7 @@ def _is_or_are(words: str) -> str:
     >>> [_is_or_are(one) for one in ("files in a spec", "a list of secrets", "3 secrets", "at most 32")]
     ['are', 'is', 'are', 'are']
     """
-    noun = _AFTER_A_NOUN.split(_IN_BRACKETS.sub("", words).rpartition(": ")[2], maxsplit=1)[0]
+    noun = _AFTER_A_NOUN.split(words.rpartition(": ")[2], maxsplit=1)[0]
     number = re.match(r"\d[\d,]*\b(?!/)", noun)
     if noun.startswith(_COUNTS) or (number and number[0] != "1"):
         return "are"
