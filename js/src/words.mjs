@@ -23,7 +23,7 @@ function distancesInWords({ metric: { form, source, unit }, span, unit: name }, 
   const [low, high] = span.map((v) => (form === "rational" ? unit.times(whole(v))
     : form === "root" ? Math.sqrt(Number(v)) * unit.about : v));
   const what = source === "edges" ? "Distances along edges" : "Distances";
-  const found = [`${what} are ${low} to ${high}${name && ` ${quoted(name)}`}.`];
+  const unitText = name && " " + quoted(name), found = [`${what} are ${low} to ${high}${unitText}.`];
   if (loose) found.push(`Of ${pairs} checked pairs ${loose} are so far apart that only zeros are ruled out.`);
   return found;
 }

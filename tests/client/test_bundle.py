@@ -44,6 +44,11 @@ def test_what_an_installation_writes_proves_a_file(tmp_path: Path) -> None:
     assert done.stdout == "proved\n"
 
 
+def test_no_template_is_inside_of_another_whose_spaces_would_be_left_out() -> None:
+    for path in sources().glob("*.mjs"):
+        assert not re.search(r"\$\{[^}`]*`", path.read_text()), path.name
+
+
 def test_every_source_is_in_it_and_short() -> None:
     names = {path.name for path in sources().glob("*.mjs")}
     imported = {
