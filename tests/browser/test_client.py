@@ -84,7 +84,9 @@ def test_a_page_asks_for_the_position_of_the_device(opened: Callable[..., Page],
     page.wait_for_selector("#answer:not([hidden])")
     assert page.is_visible("#map .mine") and page.is_visible("#map .told")
     sent = json.loads(page.inner_text("#sent"))
-    assert set(sent) == {"latitude", "longitude"}
+    assert set(sent) == {"latitude", "longitude", "mechanism"}
+    assert sent["mechanism"] == (VECTORS / "ground.sfm").read_bytes()[-32:].hex()
+    assert sent["mechanism"] not in page.inner_text("#told")
     # what is outside of the box and its margin is refused with a sentence
     page.fill("#fields input", "20")
     page.click("#again")

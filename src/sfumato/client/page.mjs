@@ -138,7 +138,8 @@ function begin(mechanism) {
     const sent = told.latitude !== undefined ? { latitude: told.latitude, longitude: told.longitude }
       : told.label !== undefined ? { answer: spelled(told.label) } : { point: told.point };
     part("told").textContent = Object.values(sent).flat().join(", ");
-    part("sent").textContent = JSON.stringify(sent, null, 2);
+    // The digest says which mechanism the answer came from: without it nobody can estimate from what has arrived.
+    part("sent").textContent = JSON.stringify({ ...sent, mechanism: mechanism.digest }, null, 2);
     part("answer").hidden = false;
     draw();
   });
