@@ -152,7 +152,16 @@ def test_everything_has_a_name(opened: Open) -> None:
 
 def test_other_spaces(opened: Open) -> None:
     page = opened()
-    for kind, count in (("line", 6), ("hamming", 8), ("cycle", 8), ("star", 7), ("discrete", 5)):
+    for kind, count in (
+        ("line", 6),
+        ("hamming", 8),
+        ("cycle", 8),
+        ("star", 7),
+        ("discrete", 5),
+        ("sum_query", 19),
+        ("k_count_query", 25),
+        ("complete_bipartite", 7),
+    ):
         page.select_option("#space-kind", kind)
         settled(page)
         page.click("text=the prior")
@@ -160,6 +169,28 @@ def test_other_spaces(opened: Open) -> None:
         assert colours(page, "#map canvas") > 3
     page.select_option("#space-kind", "grid")
     expect(page.locator("#prior-kind")).to_have_value("counts")
+    assert page.locator("#problem").is_hidden()
+
+
+def test_fields_are_made_of_what_the_server_says(opened: Open) -> None:
+    page = opened()
+    page.select_option("#loss-kind", "member")
+    members = page.locator("#loss-fields input")
+    expect(members).to_have_value("(2,3)")  # the marked secret
+    members.fill("(2, 3), (1, 1)")
+    members.press("Tab")
+    settled(page)
+    expect(members).to_have_value("(2,3), (1,1)")
+    page.select_option("#space-kind", "line")
+    expect(page.locator("#loss-kind")).to_have_value("distance")  # the names were of other secrets
+    names, many = page.locator("[data-field='Names, if they have some']"), page.locator("[data-field='How many']")
+    names.fill("no, so so, yes")
+    names.press("Tab")
+    expect(many).to_have_value("3")
+    many.fill("4")
+    many.press("Tab")
+    expect(names).to_have_value("")
+    settled(page)
     assert page.locator("#problem").is_hidden()
 
 

@@ -76,7 +76,7 @@ class LineSpec(SizedSpec):
 class DiscreteSpec(SizedSpec):
     """Secrets that are all equally far apart."""
 
-    kind: Annotated[Literal["discrete"], KeyWords(KIND, options={"discrete": "values that are all equally far apart"})]
+    kind: Annotated[Literal["discrete"], KeyWords(KIND, options={"discrete": "values, all equally far apart"})]
     distance: Annotated[Length, KeyWords("The distance of any two.", unit=OF_THE_SPACE)] = Fraction(1)
 
 
@@ -171,7 +171,7 @@ class KCountQuerySpec(UnitSpec):
     """Answers of k counts over the same individuals."""
 
     kind: Annotated[
-        Literal["k_count_query"], KeyWords(KIND, options={"k_count_query": "several counts over the same people"})
+        Literal["k_count_query"], KeyWords(KIND, options={"k_count_query": "several counts of the same people"})
     ]
     individuals: People
     k: Annotated[
@@ -221,7 +221,7 @@ class PointsSpec(FromFileSpec):
     """Points with coordinates."""
 
     inline = "coordinates"
-    kind: Annotated[Literal["points"], KeyWords(KIND, options={"points": "points from a CSV file with coordinates"})]
+    kind: Annotated[Literal["points"], KeyWords(KIND, options={"points": "points from a CSV file, with coordinates"})]
     unit: UnitName = ""
     coordinates: Annotated[list[list[Quantity]] | None, KeyWords("Coordinates of each point.")] = None
     labels: SecretNames = None
@@ -415,7 +415,9 @@ class CountedPointsSpec(TableSpec):
 class PriorSpec(TableSpec):
     """How likely the secrets are: all the same, or by weights that sum to 1, or by counts, or by points in cells."""
 
-    uniform: Annotated[bool | None, KeyWords("All secrets are equally likely: true.")] = None
+    uniform: Annotated[
+        bool | None, KeyWords("All secrets are equally likely: true.", label="All the same")
+    ] = None  # fmt: skip
     weights: Annotated[Amounts | None, KeyWords("Probabilities that sum to 1: a list, a table by name, a column.")] = (
         None
     )

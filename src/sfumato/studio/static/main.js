@@ -29,7 +29,7 @@ async function begin() {
   for (const [name, view] of Object.entries({ matrix, ...ASKING, audit })) view.build($(`view-${name}`));
   promise.build();
   keep.build();
-  form.build({ painting: map.painting });
+  await form.build({ painting: map.painting });
   tabs();
   $("stop").addEventListener("click", () => { stopDesign(); for (const view of Object.values(ASKING)) view.question.stop(); promise.search.stop(); });
   $("cancel").addEventListener("click", () => { cancelDesign(); for (const view of [...Object.values(ASKING), audit, density]) view.question.leave(true); promise.search.leave(true); });
@@ -78,7 +78,7 @@ function paintedNow(counts) {
 function showDesign(answer, question, quick) {
   const place = drawnPlaces(answer.place, question);
   current = { place, table: new Table(answer, place.labels.length), answer, question };
-  form.known(place.labels.length);
+  form.known(place.labels);
   promise.showReach(answer);
   numbers(answer);
   $("problem").hidden = true;

@@ -70,8 +70,7 @@ function sensible(given) {
       space: table("space", begin.spec.space),
       privacy: table("privacy", { epsilon: "1" }),
       prior: table("prior", { uniform: true }),
-      // the default of losses.default: the error of a query's answer, the distance elsewhere
-      loss: spec.objective === "shares" ? {} : { kind: /_query$/.test(spec.space?.kind ?? "") ? "absolute" : "distance", ...table("loss", {}) },
+      loss: spec.objective === "shares" ? {} : { kind: "default", ...table("loss", {}) },
       solve: table("solve", { tolerance: "0.001" }),
     },
   };
