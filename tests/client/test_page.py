@@ -66,7 +66,8 @@ def test_what_a_phone_cannot_do_is_written_where_it_is_asked_for(
     target = tmp_path / "page.html"
     monkeypatch.setattr(page, limit, 0)
     with pytest.raises(
-        NotSupported, match=r"^a page of 0\.\d MB, .*, on phones; .*; large=True writes it for computers$"
+        NotSupported,
+        match=r"^on phones a page of 0\.\d MB, .*, is not supported; instead: .*; large=True writes it for computers$",
     ):
         write_page(VECTORS / "rows-epsilon.sfm", target, tell=pytest.fail)
     assert not target.exists()

@@ -21,9 +21,9 @@ from sfumato.certify import kernel
 from sfumato.certify.certificate import Certifiable
 from sfumato.certify.file import file_of
 from sfumato.certify.mechanism import Mechanism, Proof
-from sfumato.certify.protocol import drawn
 from sfumato.certify.verify import verify_file
 from sfumato.client.bundle import bundle
+from sfumato.client.greeting import title_of
 from sfumato.errors import InvalidFile, NotSupported, keyword
 from sfumato.files import DRAWN, place_for, write_whole
 
@@ -87,11 +87,11 @@ def write_page(
     verdict, header, _ = verify_file(source)
     if not verdict:
         raise InvalidFile(f"{quoted(source)} is not proved, and no page is written of it: {verdict.reason}")
-    text = client_page(source.read_bytes(), title or header.space.name or source.stem).encode()
+    text = client_page(source.read_bytes(), title or title_of(header)).encode()
     burden = Burden(len(text), _seconds(header.sections, verdict.witness, source.stat().st_size))
     if not flag(large, "large") and not burden.for_phones:
         raise NotSupported(
-            f"a page of {burden}, on phones",
+            f"on phones a page of {burden},",
             [f"at most {_PHONE_BYTES // 10**6} MB and {_PHONE_SECONDS:g} s", "a mechanism with fewer secrets or cells, "
              f"or without a bound; {keyword('large', True)} writes it for computers"],
         )  # fmt: skip
@@ -119,7 +119,8 @@ def visitors_page(mechanism: Mechanism | Certifiable, *, title: str = "") -> str
     >>> page[:15], "A scale of three" in page
     ('<!doctype html>', True)
     """
-    return client_page(file_of(mechanism), title or drawn(mechanism).domain.name)
+    data = file_of(mechanism)
+    return client_page(data, title or title_of(kernel.parse(data)[0]))
 
 
 def client_page(data: bytes, title: str) -> str:
