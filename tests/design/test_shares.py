@@ -11,7 +11,7 @@ from effort import a_few
 from sfumato.design.shares import SharesLost, lost_shares
 from sfumato.design.shares.columns import ByPrograms, HighAndLow, Listed, UpAndDown, ray_source
 from sfumato.design.shares.descent import descended
-from sfumato.design.shares.measure import best_masses
+from sfumato.design.shares.measure import ColumnMeasure, best_masses
 from sfumato.design.shares.optimal import output_names
 from sfumato.design.shares.relaxation import relaxed_bound
 from sfumato.errors import InvalidInput, Mismatch, NotConverged, NotSupported
@@ -60,6 +60,20 @@ def test_beyond_lists_the_bound_is_a_relaxation(space: sf.FiniteSpace, kind: typ
     assert value <= float(found.loss) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("lengths", [[1] * 3 + [1000] + [1] * 15, [14] * 55], ids=["one edge", "all edges"])
+def test_columns_on_lines_are_numbers_however_long_the_edges(lengths: list[int]) -> None:
+    space = sf.graph([(x, x + 1, length) for x, length in enumerate(lengths)])
+    n, privacy = len(space), sf.PrivacyType(space, epsilon=1)
+    source = ray_source(privacy, np.full(n, 1 / n))
+    assert isinstance(source, UpAndDown)
+    wanted = np.eye(n) - 1 / n
+    start = source.start(wanted)
+    measure = ColumnMeasure(np.full(len(start), 1 / len(start)), 1.0, wanted, np.ones(n))
+    columns, excess = source.beyond(measure, start, Watch())
+    assert np.isfinite(columns).all() and np.isfinite(excess).all()
+    assert np.allclose(columns.mean(axis=1), 1)
+
+
 _APART = np.random.default_rng(5).random((30, 2)).round(3)
 _TWO_TOWNS = [[town, place] for town in (0, 1000) for place in range(25)]  # whose 200 shortest pairs join neither town
 
@@ -80,6 +94,15 @@ def test_the_relaxation_begins_where_it_is_definite(space: sf.FiniteSpace, epsil
     """From the first step on it says more than that nobody knows more than all answers."""
     privacy, n = sf.PrivacyType(space, epsilon=epsilon), len(space)
     assert 1.5 < relaxed_bound(privacy, np.full(n, 1 / n), np.eye(n), Watch(0.2)) < np.inf
+
+
+def test_a_long_edge_leaves_the_relaxation_its_worth() -> None:
+    bounds = [
+        relaxed_bound(sf.PrivacyType(sf.graph([(x, x + 1, long if x == 3 else 1) for x in range(19)]), epsilon=1),
+                      np.full(20, 1 / 20), np.eye(20), Watch())
+        for long in (40, 1000)
+    ]  # fmt: skip
+    assert bounds[1] == pytest.approx(bounds[0], rel=1e-3)
 
 
 @pytest.mark.parametrize("epsilon", ["1/1000", "1", "4"])

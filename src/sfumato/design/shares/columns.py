@@ -71,14 +71,13 @@ def ray_source(privacy: PrivacyType, weights: Floats) -> RaySource:
         return Listed.of(privacy, weights)
     first, second = privacy.space.pairs
     along = np.array_equal(first + 1, second) or np.array_equal(second + 1, first)
-    rates = privacy.rate * privacy.space.pair_distances.floats
+    most = np.log(_LARGEST_FACTOR)
+    rates = np.minimum(privacy.rate * privacy.space.pair_distances.floats, most)
     if kind == "one distance":
-        return HighAndLow(weights, float(np.exp(min(rates[0], np.log(_LARGEST_FACTOR)))))
+        return HighAndLow(weights, float(np.exp(rates[0])))
     if kind == "tree" and along:
         return UpAndDown(weights, rates[np.argsort(np.minimum(first, second))])
-    factors = np.exp(np.minimum(rates, np.log(_LARGEST_FACTOR)))
-    near = np.exp(-np.minimum(privacy.log_bounds, np.log(_LARGEST_FACTOR)))
-    return ByPrograms(weights, first, second, factors, near)
+    return ByPrograms(weights, first, second, np.exp(rates), np.exp(-np.minimum(privacy.log_bounds, most)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +192,8 @@ class UpAndDown:
 
     def beyond(self, measure: ColumnMeasure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
         """Columns of the measure, varied, and new ones, each improved as long as one edge can be turned."""
-        steps = np.sign(np.diff(np.log(columns), axis=1))
+        # far from its peak a column of a long line may be 0 in floats, and which way it goes there is of no weight
+        steps = np.where(np.diff(columns, axis=1) < 0, -1.0, 1.0)
         varied = steps[self.generator.integers(len(steps), size=_STARTS)]
         varied = np.where(self.generator.random(varied.shape) < _SHARE_OF_FLIPS, -varied, varied)
         fresh = np.where(self.generator.random((_STARTS // 2, steps.shape[1])) < 0.5, 1.0, -1.0)

@@ -78,7 +78,7 @@ def relaxed_bound(privacy: PrivacyType, weights: Floats, wanted: Floats, watch: 
     """A number below tr(A W⁻¹ Aᵀ) for every mechanism of a type at the distribution with these weights.
 
     Never below that of a survey in which everybody tells the truth, which W ⪯ diag(p)⁻¹ gives without any search: what
-    there is where floats hold no definite H, as for distances of a thousand times 1/ε.
+    there is where floats hold no definite H, as where all distances are forty times 1/ε.
     """
     best = float(weights @ (wanted**2).sum(axis=0)) * (1 - _MARGIN)
     with np.errstate(all="ignore"):  # what is not finite is looked for, and is no start
@@ -138,13 +138,12 @@ def _chained(privacy: PrivacyType, weights: Floats, wanted: Floats) -> tuple[Rel
         nearest = int(np.argmin(np.where(np.arange(n) == x, np.inf, far[x])))
         down, up, rate = number[x, nearest], number[nearest, x], far[x, nearest]
         above[x, up], above[x, down] = 1 / -np.expm1(-2 * rate), np.exp(-rate) / -np.expm1(-2 * rate)
-        shares = weights * np.exp(-far[x])
-        reach[x] = 1 / shares.sum()
-        carried = shares.copy()  # Σ p_z e^{−εD(x, z)} over all z that are reached through a secret
+        reach[x] = 1 / float(weights @ np.exp(-far[x]))
+        carried = weights.copy()  # Σ p_w e^{−εD(z, w)} over all w that are reached from x through z
         for z in np.argsort(-far[x], kind="stable")[:-1]:
             link, back = number[before[x, z], z], before[x, z]
-            below[x, link] = reach[x] * carried[z] * np.exp(far[x, z])
-            carried[back] += carried[z]
+            below[x, link] = reach[x] * carried[z]
+            carried[back] += carried[z] * np.exp(-both[link])
     if not (np.isfinite(reach).all() and np.isfinite(below).all()):
         return relaxation, np.full(n + len(relaxation.products[0]), np.nan)
     table = above.T @ below
