@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import pytest
 from fastapi.testclient import TestClient
@@ -27,6 +27,12 @@ def test_the_form_is_served(client: TestClient) -> None:
     assert client.get("/api/form").json() == FORM
     assert FORM["spaces"].keys() - SPACES.keys() == {"cities", "points"}  # which the page makes of what is chosen
     assert SPACES["grid"]["fresh"] == START["spec"]["space"]  # a town, whose prior comes with it
+
+
+def test_every_kind_has_a_form_or_is_one_of_files_and_tables() -> None:
+    of_files = {"geo", "matrix", "h3_cells", "square_cells", "areas", "roads", "elastic"}
+    assert FORM["spaces"].keys() - {"cities"} == kinds_of(SpaceSpec).keys() - of_files
+    assert FORM["losses"].keys() - {"shares"} == kinds_of(LossSpec).keys() - {"matrix"}
 
 
 @pytest.mark.parametrize("kind", ASKED)
@@ -54,15 +60,14 @@ def test_what_a_space_begins_with_is_a_question(kind: str) -> None:
     assert as_question(checked_spec(values, "design")).family.name == said["family"]
 
 
-@pytest.mark.parametrize(("kind", "more"), [(kind, {}) for kind in FORM["losses"]] + [("member", {"members": ["3"]})])
-def test_what_a_loss_begins_with_is_a_question(kind: str, more: dict[str, Any]) -> None:
-    """Names of secrets are the one thing that the page adds: the marked secret."""
-    begins = FORM["losses"][kind]["begins"]
-    if kind == "member" and not more:
-        assert "members" not in begins["loss"]
-        return
+@pytest.mark.parametrize("kind", FORM["losses"])
+def test_what_a_loss_begins_with_is_a_question(kind: str) -> None:
+    """Names of secrets are the one thing that the page adds: the marked one."""
+    begins, fields = FORM["losses"][kind]["begins"], FORM["losses"][kind]["fields"]
+    marked = {field["key"]: ["3"] for field in fields if field["input"] == "names"}
+    assert marked.keys() & begins["loss"].keys() == set()
     values = {"space": {"kind": "line", "n": 4}, "privacy": {"epsilon": "1"}}
-    as_question(spec_from_values({**values, **begins, "loss": {**begins["loss"], **more}}))
+    as_question(spec_from_values({**values, **begins, "loss": {**begins["loss"], **marked}}))
 
 
 def test_a_key_has_a_field_where_the_schema_gives_it_a_label() -> None:
