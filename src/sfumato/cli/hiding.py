@@ -66,7 +66,8 @@ def hide(
             dry_run=dry_run, **wishes,
         )  # fmt: skip
     if isinstance(done, Outlook):
-        answer(asdict(done), _foreseen(done), as_json)
+        record = asdict(done) | {"share": str(done.share), "answers": done.answers}
+        answer(record, _foreseen(done), as_json)
         return
     for words in _diagnosed(done):
         typer.echo(f"sfumato: {words}", err=True)
@@ -76,7 +77,15 @@ def hide(
 def _foreseen(found: Outlook) -> list[str]:
     """What a dry run found, for people; it is about the true points."""
     would = f"A release would be refused: {found.refused}" if found.refused else "A release would not be refused."
-    return [f"Dry run: {found.words}.", would, "This is about the true data, keep it to yourself."]
+    limit = "until it is found" if found.time_limit is None else f"up to {text_above(found.time_limit, 4)} s"
+    return [
+        f"Dry run: {found.words}.",
+        f"Columns of the points: {', '.join(found.columns)}.",
+        *(f"{sentence}." for sentence in found.answers),
+        would,
+        f"A mechanism is looked for {limit}, then proved and drawn from; nothing was designed or written now.",
+        "This is about the true data, keep it to yourself.",
+    ]
 
 
 def _read(spec: Path, anew: bool) -> Spec:

@@ -8,7 +8,7 @@ something will be paid for, go through a release that tells nothing (:mod:`sfuma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import cos, hypot, radians
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from sfumato.release.conversion import on_the_ground
 from sfumato.release.families import Corners, release_family
 from sfumato.release.places import Geometry, Place, Position
 from sfumato.release.rehearsal import rehearse_file, rehearse_table
-from sfumato.release.rows import BadRow
+from sfumato.release.rows import BadRow, ManyStrays
 from sfumato.release.streams import FORMATS, format_of_file
 from sfumato.release.terms import Terms
 from sfumato.spaces import geo
@@ -59,8 +59,9 @@ class Checked:
         refuse_places(self.source, self.column, terms.drop, terms.stay, earth, corners)
         try:
             self.rehearse(domain, terms, whole=whole)
-        except BadRow as error:  # one row is named: how many others there are says whether it is a stray
-            error.args = (f"{error}. In all, {outlook_of(self.source, self.column, space).words}",)
+        except (BadRow, ManyStrays) as error:  # how many rows there are, and how far, says what to do about them
+            found = replace(outlook_of(self.source, self.column, space), policy=terms.on_unknown, share=terms.share)
+            error.args = (f"{error}. In all, {'; '.join([found.words, *found.answers[:2]])}",)
             raise
 
     def look_around(self, terms: Terms) -> None:

@@ -40,7 +40,7 @@ from sfumato.hide.wish import Wish, is_data, wish_of
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.crs import system_of
 from sfumato.release.places import Geometry, Place, Position, in_system
-from sfumato.release.rows import BadRow
+from sfumato.release.rows import BadRow, ManyStrays
 from sfumato.release.streams import Released, release_file
 from sfumato.release.tables import released_table
 from sfumato.release.terms import Terms
@@ -363,11 +363,12 @@ def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> Asked:
 
 def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlook:
     """What a release would meet; a box or a prior from the data is not drawn, so that nothing is paid."""
-    space: Any = None
+    space, limit = None, TIME_LIMIT
     given: Any
     if spec is not None:
         asked = _from_spec(spec, hide, wishes, source)
-        column, given, space = asked.column, asked.spec.release, as_question(asked.spec).space
+        question = _with_effort(as_question(asked.spec), asked.spec)
+        column, given, space, limit = asked.column, asked.spec.release, question.space, question.time_limit
     else:
         wish = given = wish_of(hide, wishes)
         column = position_of(source, wish)
@@ -379,7 +380,13 @@ def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlo
             space = as_question(question_of(wish, source).spec).space
     source = with_decimal(source, column)
     checked, terms = Checked(source, column, source.file), _terms(column, given)
-    refused = ""
+    said, refused = wishes.get("time_limit", limit), ""
+    found = replace(
+        outlook_of(source, column, space),
+        policy=terms.on_unknown,
+        share=terms.share,
+        time_limit=said.limit if isinstance(said, Watch) else said,
+    )
     try:
         if space is None:
             checked.look_around(terms)
@@ -387,9 +394,11 @@ def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlo
             checked.look(space, terms, whole=True)
     except BadRow as error:
         refused = f"{error.reason}{error.policy and '; '}{error.policy}"
+    except ManyStrays as error:
+        refused = error.reason
     except InvalidInput as error:
         refused = str(error)
-    return replace(outlook_of(source, column, space), refused=refused)
+    return replace(found, refused=refused)
 
 
 # ----------------------------------------------------------------- the release

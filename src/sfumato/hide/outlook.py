@@ -6,6 +6,7 @@ This is about the true points and for whoever has them: nothing of it is written
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import isfinite
 from typing import Any
 
@@ -14,28 +15,39 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.certify.protocol import Domain
+from sfumato.errors import keyword
 from sfumato.hide.sources import Source
-from sfumato.numbers import text_above
+from sfumato.numbers import Floats, text_above
 from sfumato.release.families import release_family
+from sfumato.release.fields import MOST_MOVED, OUTSIDE
 from sfumato.release.places import Geometry, Position
 from sfumato.release.rows import TypedValues, Values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outlook:
     """Rows that a release would meet; none of it is private.
 
-    ``missing`` rows have no place, ``unread`` ones something that is none, ``outside`` ones lie outside, the farthest
-    of them being row ``farthest_row``, ``farthest`` away. ``refused`` says why a release would be refused, if so.
+    ``missing`` rows have no place, ``unread`` ones something that is none, ``outside`` ones lie outside, half of them
+    by at most ``median``, the farthest, row ``farthest_row``, by ``farthest``, and ``far`` of them too far to be moved.
+    ``policy`` is what is asked to be done about them, to a ``share`` of the rows at most. ``columns`` are those of the
+    points, ``time_limit`` the seconds that a design may take, if there is a limit. ``refused`` says why a release would
+    be refused, if so.
     """
 
     rows: int = 0
     missing: int = 0
     unread: int = 0
     outside: int = 0
+    far: int = 0
+    median: float = 0.0
     farthest: float = 0.0
     farthest_row: int | None = None
     unit: str = ""
+    policy: str = OUTSIDE
+    share: Fraction = MOST_MOVED
+    columns: tuple[str, ...] = ()
+    time_limit: float | None = None
     refused: str = ""
 
     @property
@@ -43,26 +55,66 @@ class Outlook:
         """The counts in a sentence."""
         far = ""
         if self.farthest_row is not None:
-            away = f"{text_above(self.farthest, 4)} {self.unit}".rstrip() + " away"
-            where = away if isfinite(self.farthest) else "beyond all places of the map"
-            far = f", the farthest being row {self.farthest_row}, {where}"
+            where = f"{self._away(self.farthest)} away" if isfinite(self.farthest) else "beyond all places of the map"
+            half = f", half of them by at most {self._away(self.median)}" if self.outside > 1 else ""
+            far = f"{half if isfinite(self.median) else ''}, the farthest being row {self.farthest_row}, {where}"
         return (
             f"of {self.rows:,} rows {self.missing:,} have no place, {self.unread:,} something that is none, and "
             f"{self.outside:,} lie outside{far}"
         )
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What each policy would do to how many rows; nothing where no row needs one."""
+        gone = self.missing + self.unread
+        left = gone + self.outside
+        if not left:
+            return ()
+        nearest, drop, error = (keyword("on_unknown", policy) for policy in ("nearest", "drop", "error"))
+        reasons = [f"{gone:,} have no place"] * (gone > 0) + [f"{self.far:,} lie too far away"] * (self.far > 0)
+        if reasons:
+            moves = f"{nearest} would refuse them: {' and '.join(reasons)}"
+        else:
+            moves = f"{nearest} would move {left:,} rows to the border, which costs no privacy"
+            moves += self._allowed("nearest", "most_moved", left)
+        leaves = f"{drop} would leave out {left:,} rows ({self._part(left)} %), which tells that they were not inside"
+        return moves, leaves + self._allowed("drop", "most_dropped", left), f"{error} would refuse them"
+
+    def _allowed(self, policy: str, option: str, many: int) -> str:
+        """What has to be said where so many rows are more than a policy may take."""
+        share = self.share if policy == self.policy else MOST_MOVED
+        if many <= share * self.rows:
+            return ""
+        needed = keyword(option, text_above(Fraction(many, self.rows), 2))
+        return f", but that is more than {text_above(100 * share, 3)} % of all: add {needed}"
+
+    def _part(self, many: int) -> str:
+        """A number of rows in percent."""
+        return text_above(Fraction(100 * many, self.rows), 2)
+
+    def _away(self, distance: float) -> str:
+        return f"{text_above(distance, 4)} {self.unit}".rstrip()
+
+    def __repr__(self) -> str:
+        refused = f"; refused: {self.refused}" if self.refused else ""
+        return f"Outlook({'; '.join([self.words, *self.answers])}{refused})"
+
 
 def outlook_of(source: Source, column: Position, space: Any = None) -> Outlook:
     """The counts for a space; without one nothing lies outside."""
-    found = Outlook(unit="" if space is None else space.unit)
+    found = Outlook(unit="" if space is None else space.unit, columns=column.columns)
     domain = None if space is None else Domain.of(space)
     shapes = isinstance(column, Geometry)  # what holds no point is missing, whatever it holds
+    away: list[Floats] = []
     for first, second, cells in source.batches(column, [] if shapes else column.columns):
         known = np.isfinite(first) & np.isfinite(second)
         gone = ~known if shapes else ~known & np.logical_or.reduce([_missing(values) for values in cells])
-        gaps = np.zeros(len(known))
+        gaps, beyond = np.zeros(len(known)), 0
         if domain is not None:
-            gaps[known] = release_family(domain).gaps(domain, first[known], second[known])
+            family, points = release_family(domain), (first[known], second[known])
+            gaps[known] = family.gaps(domain, *points)
+            beyond = int((~family.near(domain, *points)).sum())
+            away.append(gaps[gaps > 0])
         far, row = found.farthest, found.farthest_row
         if gaps.max(initial=0.0) > far:
             row = found.rows + int(np.argmax(gaps)) + 1
@@ -70,9 +122,9 @@ def outlook_of(source: Source, column: Position, space: Any = None) -> Outlook:
         found = replace(
             found, rows=found.rows + len(known), missing=found.missing + int(gone.sum()),
             unread=found.unread + int((~known & ~gone).sum()), outside=found.outside + int((gaps > 0).sum()),
-            farthest=far, farthest_row=row,
+            far=found.far + beyond, farthest=far, farthest_row=row,
         )  # fmt: skip
-    return found
+    return replace(found, median=float(np.median(np.concatenate(away)))) if found.outside else found
 
 
 def _missing(values: Values) -> NDArray[np.bool_]:

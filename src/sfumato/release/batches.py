@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.arguments import optional_function
 from sfumato.certify.protocol import Domain, charge_of
-from sfumato.errors import InvalidInput, keyword
+from sfumato.errors import keyword
 from sfumato.numbers import text_above
 from sfumato.release.conversion import converted_secrets, points_out
 from sfumato.release.families import release_family
@@ -28,7 +28,7 @@ from sfumato.release.keys import Changes, Fingerprint, id_digests, salt_of
 from sfumato.release.neighbourhood import lookout_of
 from sfumato.release.persons import Persons
 from sfumato.release.places import Geometry, Place, Position, renamed
-from sfumato.release.rows import BadRow, Secrets, Values
+from sfumato.release.rows import BadRow, ManyStrays, Secrets, Values
 from sfumato.release.sampler import Sampler, sampler
 from sfumato.release.terms import Terms
 from sfumato.spaces.queries import names_answers
@@ -237,13 +237,13 @@ class BatchRelease:
         if rows is None or self.moved + self.unknown <= self.terms.share * rows:
             return
         if self.unknown:
-            raise InvalidInput(
+            raise ManyStrays(
                 f"{self.unknown:,} of {rows:,} rows would be left out, more than the share of {self.terms.share} that "
                 f"is allowed; the first of them is {self.first_unknown}; {keyword('most_dropped', 1)} leaves them all "
                 "out"
             )
         unit = f" {self.secrets.unit}" if self.secrets.unit else ""
-        raise InvalidInput(
+        raise ManyStrays(
             f"{self.moved:,} of {rows:,} rows lie outside the space and would be moved into it, by up to "
             f"{text_above(self.farthest, 6)}{unit}; that is more than the share of {self.terms.share} that is allowed: "
             f"are the columns, their order and their units right? {keyword('most_moved', 1)} takes them all"

@@ -46,6 +46,8 @@ class ReleaseFamily:
         Whether secrets are places on the Earth, known by degrees; where they lie in two dimensions.
     gaps
         How far points lie outside, 0 for those inside, in floats: for people.
+    near
+        Which points are inside or can be moved there, in floats: for people.
     example
         The labels of secrets, if they have any, and something that may be told.
     rows
@@ -60,6 +62,7 @@ class ReleaseFamily:
     on_the_ground: Callable[[Domain], bool]
     corners: Callable[[Domain], Corners | None]
     gaps: Callable[[Domain, Floats, Floats], Floats]
+    near: Callable[[Domain, Floats, Floats], NDArray[np.bool_]]
     example: Callable[[Domain], tuple[tuple[Any, ...] | None, Any]]
     rows: Callable[[Sampler, list[Any]], NDArray[Any]]
 
@@ -186,6 +189,7 @@ LISTED = ReleaseFamily(
     on_the_ground=_list_on_the_ground,
     corners=_corners_of_list,
     gaps=_gaps_of_list,
+    near=lambda domain, first, second: np.isfinite(first) & np.isfinite(second),
     example=_example_of_list,
     rows=_rows_of_list,
 )
@@ -202,6 +206,7 @@ POINTS = ReleaseFamily(
     on_the_ground=lambda domain: as_box(domain.box).frame is not None,
     corners=_corners_of_box,
     gaps=lambda domain, first, second: as_box(domain.box).surface.gaps((first, second)),
+    near=lambda domain, first, second: as_box(domain.box).surface.near((first, second)),
     example=lambda domain: (None, tuple(as_box(domain.box).origin)),
     rows=lambda draws, given: np.array(given, dtype=np.float64).reshape(len(given), -1),
 )

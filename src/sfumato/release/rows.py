@@ -75,6 +75,14 @@ class BadRow(InvalidInput):
         self.policy = policy
 
 
+class ManyStrays(InvalidInput):
+    """More rows have no secret than may be moved or left out; ``reason`` is the message, whatever is added to it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.reason = message
+
+
 def leaves_out() -> str:
     """The policy that leaves out rows that have no secret, as a message advises it."""
     return f"{keyword('on_unknown', 'drop')} leaves such rows out"

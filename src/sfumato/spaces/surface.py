@@ -135,6 +135,10 @@ class Plane:
         """Which coordinates can be those of a point."""
         return np.ones(len(columns[0]), dtype=np.bool_)
 
+    def near(self, columns: Sequence[Floats]) -> NDArray[np.bool_]:
+        """Which points are accepted, in the box or outside, in floats: for people."""
+        return self.possible(columns)
+
     def gaps(self, columns: Sequence[Floats]) -> Floats:
         """How far points lie outside of the box, in a straight line; 0 for those inside, in floats: for people."""
         low = np.array([float(o) for o in self.box.origin])[:, None]
@@ -232,6 +236,13 @@ class Earth(Plane):
         """Latitudes up to a pole, and longitudes up to a turn."""
         latitude, longitude = map(np.abs, columns)
         return np.asarray((latitude <= 90) & (longitude <= FULL_TURN))
+
+    def near(self, columns: Sequence[Floats]) -> NDArray[np.bool_]:
+        """Those of the region, the margin included."""
+        latitude, longitude = columns
+        south, west, north, east = map(float, self.region)
+        turned = (longitude - west) % FULL_TURN
+        return np.asarray((latitude >= south) & (latitude <= north) & (turned <= east - west))
 
     def gaps(self, columns: Sequence[Floats]) -> Floats:
         """On the ground, infinite for what is no place."""
