@@ -53,6 +53,11 @@ def test_a_page_verifies_hides_and_shows(opened: Callable[..., Page], town: Path
     page.wait_for_selector("#choice:not([hidden])")
     assert "It holds" in page.inner_text("#state")
     assert "times as likely" in page.inner_text("#words")
+    assert page.inner_text("#words") == (
+        "Whatever is sent is at most 2.72 times as likely from one as from the other of two places that are up to 500 "
+        "m apart and 7.39 times up to 1 km. The promise is about these places, not about points between them."
+    )
+    assert "at most e^(2·d) times as likely" in (page.text_content("#report") or "")
     assert page.inner_text("h1") == "A <small> town"
     # by keyboard alone: choose, then hide
     page.keyboard.press("Tab")

@@ -21,7 +21,8 @@ setTimeout(() => {
       return;
     }
     say("Your browser has checked the proof. It holds.");
-    part("words").textContent = mechanism.promise;
+    part("words").textContent = promiseForVisitors(mechanism);
+    part("report").textContent += `\n${mechanism.promise}`; // to the letter
     part("promise").hidden = part("choice").hidden = false;
     begin(mechanism);
   } catch (error) {

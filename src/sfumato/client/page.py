@@ -127,7 +127,8 @@ def client_page(data: bytes, title: str) -> str:
     """The text of the page for the bytes of a file."""
     style = _part("page.css")
     module = re.sub(r"^export \{[^}]*\};\n", "", bundle(), flags=re.MULTILINE)
-    script = f"\n{module}{_part('page.mjs')}"
+    words = _part("promise.mjs").replace("\nexport ", "\n")
+    script = f"\n{module}{words}{_part('page.mjs')}"
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
