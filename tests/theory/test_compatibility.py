@@ -60,6 +60,9 @@ def test_nothing_has_to_be_said_where_one_answer_suits_all() -> None:
     found = epsilon_star(sf.spaces.star(4), 1, 0)
     assert (found.low, found.high, found.missing) == (0, 0, 0)
     assert found.mechanism is not None and found.mechanism.outputs == (0,)
+    assert bool(found.achievable("1/1000000"))
+    with pytest.raises(InvalidInput, match="epsilon must be positive, found 0"):  # which no privacy type has
+        found.achievable(0)
     assert epsilon_star(sf.line(9), 2, "1/2").high == 0  # halves on 2 and 6 miss only half of the time
     assert epsilon_star(sf.line(9), 2, "0.49").low > 0
 

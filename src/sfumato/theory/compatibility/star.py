@@ -34,7 +34,7 @@ _ANY_EPSILON = Fraction(1, 10**6)  # A mechanism that ignores the secret is prov
 
 @dataclass(frozen=True, eq=False)
 class EpsilonStar:
-    """``low`` < ε*(γ, δ) ≤ ``high``, both proved; 0 and 0 if no secret has to be looked at.
+    """``low`` < ε*(γ, δ) ≤ ``high``, both proved, or ε* = 0 and both are 0: no database has to be looked at.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ class EpsilonStar:
 
     def achievable(self, epsilon: Number) -> Verdict:
         """Whether an ε-private mechanism has (γ, δ)-utility; undecided inside the bracket."""
-        least, most = rate_bounds(epsilon)
-        if self.high is not None and least >= self.high and least > 0:
+        least, most = _positive_bounds(epsilon)
+        if self.high is not None and least >= self.high:
             return holds("a mechanism for a smaller ε has it", self.mechanism)
         if self.high is None or most <= self.low:
             return fails(self.reason if self.high is None else "the bound at a larger ε is above δ", self.refuted)
@@ -127,6 +127,7 @@ def epsilon_star(
         return EpsilonStar(Fraction(0), None, goal.gamma, chance, ball, None, None, None, reason)
     ladder = Ladder(goal, least, (chance,), width, PrivacyTypes(goal.function.databases))
     low, high = ladder.bracket(chance)
+    # floats said that δ* > δ at the lower rung; where the proved bound does not say so, a rung farther down has to
     while (refuted := low.design(watch)).bound <= chance:
         ladder.distrusted.add((low.epsilon, chance))
         low, high = ladder.bracket(chance)
@@ -147,7 +148,7 @@ class DatabaseSize:
     """How many records are needed for ε-privacy and (γ, δ)-utility: at least ``needed``, and ``enough`` are enough."""
 
     needed: int
-    enough: int | None
+    enough: int
 
 
 def database_size(star: EpsilonStar, epsilon: Number) -> DatabaseSize:
@@ -161,11 +162,17 @@ def database_size(star: EpsilonStar, epsilon: Number) -> DatabaseSize:
     >>> database_size(epsilon_star(discrete(3), 0, "1/4"), "0.1")
     DatabaseSize(needed=18, enough=18)
     """
-    lowest, highest = rate_bounds(epsilon)
-    if lowest <= 0:
-        raise InvalidInput(f"epsilon must be positive, found {epsilon}")
+    lowest, highest = _positive_bounds(epsilon)
     expect(star, EpsilonStar, "the tradeoff", "epsilon_star(…)")
     if star.high is None:
         raise InvalidInput(f"no number of records is enough: {star.reason}")
     least = 1 if not star.high else int(star.low / highest) + 1  # ε* > low, so N > low/ε
     return DatabaseSize(least, max(1, -int(-star.high // lowest)))
+
+
+def _positive_bounds(epsilon: Number) -> tuple[Fraction, Fraction]:
+    """Rationals around an ε that a privacy type may have."""
+    least, most = rate_bounds(epsilon)
+    if least <= 0:
+        raise InvalidInput(f"epsilon must be positive, found {epsilon}")
+    return least, most
