@@ -109,6 +109,9 @@ def test_points_are_counted_on_cells(tmp_path: Path) -> None:
     assert made.note == "4 of 6 points of points.csv lie in the box, and make its prior"
     weighed = asked(square, tmp_path, prior={"points": {"file": "points.csv", "columns": ["x", "y"], "counts": "n"}})
     assert weighed.prior.weights.tolist() == [Fraction(1, 10), 0, Fraction(1, 5), Fraction(7, 10)]
+    (tmp_path / "parts.csv").write_text("x,y,n\n0,0,1.5\n1,0.5,2\n2.5,2,0.7\n")
+    parts = asked(square, tmp_path, prior={"points": {"file": "parts.csv", "counts": "n"}})
+    assert parts.note == "3.5 of 4.2 counts of parts.csv lie in the box, and make its prior"
     far = {**square, "origin": [100, 100]}
     assert "no point of" in refusal(far, tmp_path, prior={"points": {"file": "points.csv"}})
     assert "columns = […]" in refusal(TOWN, tmp_path, prior={"points": {"file": "points.csv", "columns": ["x"]}})

@@ -75,12 +75,12 @@ def ask_points(talk: Dialogue, folder: Path) -> PointsQuestion:
         "space": extent.table(cell_side(rate_of_table(privacy, unit), extent.sides, unit)),
         "privacy": privacy,
     }
-    home = spec_box(spec_from_values(tables, folder))
-    talk.say(_box_words(home))
-    _say_where(talk, table, columns, home)
-    for words in _promise_words(privacy_of(spec_from_values(tables, folder), home), in_unit(hidden, unit), home):
+    space = spec_box(spec_from_values(tables, folder))
+    talk.say(_box_words(space))
+    _say_where(talk, table, columns, space)
+    for words in _promise_words(privacy_of(spec_from_values(tables, folder), space), in_unit(hidden, unit), space):
         talk.say(words)
-    tables["prior"] = _ask_prior(talk, tables, folder, home, table)
+    tables["prior"] = _ask_prior(talk, tables, folder, space, table)
     talk.say("What a wrong answer costs is its distance from the truth.")
     tables["loss"] = {"kind": "distance"}
     tables["solve"] = {"tolerance": as_written(TOLERANCE), "time_limit": as_written(TIME_LIMIT)}
@@ -201,12 +201,12 @@ def unit_of(text: str) -> str:
     return text
 
 
-def _box_words(home: Box) -> str:
+def _box_words(space: Box) -> str:
     """Sides and cells in round numbers."""
-    sides = " × ".join(f"{float(side):.3g}" for side in home.sides)
-    cells = length_words(home.step[0], home.unit)
+    sides = " × ".join(f"{float(side):.3g}" for side in space.sides)
+    cells = length_words(space.step[0], space.unit)
     rule = "chosen by a rule that looks at the promise and the box alone"
-    return f"A box of {sides} {home.unit}".rstrip() + f", with cells of {cells}: {rule}."
+    return f"A box of {sides} {space.unit}".rstrip() + f", with cells of {cells}: {rule}."
 
 
 def length_words(value: Fraction, unit: str) -> str:
@@ -224,17 +224,17 @@ def length_words(value: Fraction, unit: str) -> str:
     return f"{whole * 1000:g} m" if metres < 1000 else f"{whole:,g} km"
 
 
-def _promise_words(privacy: PrivacyType, hidden: Fraction, home: Box) -> list[str]:
+def _promise_words(privacy: PrivacyType, hidden: Fraction, space: Box) -> list[str]:
     apart = [hidden * k for k in (Fraction(1, 5), 1, 2)]
-    times = [f"{odds_at(privacy, far)[0]} at {length_words(far, home.unit)}" for far in apart]
-    about = length_words(Fraction(home.dimension / privacy.rate), home.unit)
+    times = [f"{odds_at(privacy, far)[0]} at {length_words(far, space.unit)}" for far in apart]
+    about = length_words(Fraction(space.dimension / privacy.rate), space.unit)
     return [
         f"Whatever is told, the odds between two places change at most by a factor of {', '.join(times)}.",
         f"Plain noise with this promise would move a point by about {about} on average; the best one moves it less.",
     ]
 
 
-def _say_where(talk: Dialogue, table: Columns, columns: tuple[str, ...], home: Box) -> None:
+def _say_where(talk: Dialogue, table: Columns, columns: tuple[str, ...], space: Box) -> None:
     """How many of the first points lie in the box: on the screen, and nowhere else."""
     points = [
         (float(row[i]), float(row[j]))
@@ -244,7 +244,7 @@ def _say_where(talk: Dialogue, table: Columns, columns: tuple[str, ...], home: B
     ]
 
     def inside(first: Floats, second: Floats) -> Any:
-        return cells_at(home, (first, second)) >= 0
+        return cells_at(space, (first, second)) >= 0
 
     axes = np.array(points, dtype=float).reshape(-1, 2).T
     many = int(inside(*axes).sum())
@@ -255,7 +255,7 @@ def _say_where(talk: Dialogue, table: Columns, columns: tuple[str, ...], home: B
 
 
 def _ask_prior(
-    talk: Dialogue, tables: dict[str, Any], folder: Path, home: Box, data: Columns
+    talk: Dialogue, tables: dict[str, Any], folder: Path, space: Box, data: Columns
 ) -> dict[str, Any]:  # fmt: skip
     """Uniform, or points of a public file with their weights."""
 
@@ -271,7 +271,7 @@ def _ask_prior(
     table = talk.ask_for(CountedPointsSpec.key("file"), public)
     if table is None:
         return {"uniform": True}
-    columns = _ask_columns(talk, table, _DEGREES if home.frame is not None else _AXES)
+    columns = _ask_columns(talk, table, _DEGREES if space.frame is not None else _AXES)
     left = [name for name in table.header if name not in columns]
     found = [name for name in columns_named(table.header, COUNTS) if name in left]
     listed = f" ({', '.join(found if len(found) > 1 else left)})" if left else ""
@@ -283,7 +283,7 @@ def _ask_prior(
         points = {"file": relative(table.file, folder), "columns": list(columns)}
         prior = {"points": points | {"counts": "" if text == "none" else text}}
         spec = spec_from_values({**tables, "prior": prior}, folder)
-        note = prior_on(spec.prior, spec, home)[1]
+        note = prior_on(spec.prior, spec, space)[1]
         if note:
             talk.say(f"{note[0].upper()}{note[1:]}.")
         return prior

@@ -216,9 +216,9 @@ def question_of(
         rate = rate_of_table(privacy, unit)
         values["space"] = extent.table(cell_side(rate, extent.sides, unit) if wish.cell is None else wish.cell)
         shop.checked = replace(shop.checked, said=extent.floats)
-    home = spec_box(spec_from_values(values))
+    space = spec_box(spec_from_values(values))
     values["prior"] = (
-        shop.prior(home) if is_data(wish.prior) else prior_table(wish.prior, home, source.file, wish.prior_column)
+        shop.prior(space) if is_data(wish.prior) else prior_table(wish.prior, space, source.file, wish.prior_column)
     )
     values = {name: table for name, table in values.items() if table}
     spec = spec_from_values(values, source="the question")
@@ -273,13 +273,13 @@ class _Shop:
         self._charge(paid_for("box", cost, ["quantiles"], self.wish.most_rows or 1))
         return noisy_box(ranks, cost, unit)
 
-    def prior(self, home: Box) -> dict[str, Any]:
+    def prior(self, space: Box) -> dict[str, Any]:
         """Counts of the data, with noise, as a table of a spec."""
         self.say("counting, with noise")
         cost = price(self.wish.prior_epsilon, "prior")
-        self.checked.look(home, self.terms, whole=True)
+        self.checked.look(space, self.terms, whole=True)
         self._charge(paid_for("prior", cost, ["counts"], self.wish.most_rows or 1))
-        return counts_table(noisy_counts(self.looked, home, cost))
+        return counts_table(noisy_counts(self.looked, space, cost))
 
     def _charge(self, bought: Paid) -> None:
         """Charge the account before anything is drawn; refused past the limit."""

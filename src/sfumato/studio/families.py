@@ -41,12 +41,12 @@ def secrets_in(spec: Spec) -> int:
 
 def cells_in(spec: Spec) -> int:
     """The cells of a box that can be drawn."""
-    home = spec_box(spec)
-    if home.dimension > _MOST_AXES:
+    space = spec_box(spec)
+    if space.dimension > _MOST_AXES:
         raise NotSupported(
             "a box with three axes in the studio", ["one or two axes here; `sfumato design` has no such limit"]
         )
-    return len(home)
+    return len(space)
 
 
 def _nodes(space: Any) -> int:

@@ -112,27 +112,27 @@ def figure_of(figure: go.Figure) -> dict[str, Any]:
 _DRAWN = ("cloud", "likely", "used", "border")  # figures of a report that are about one point
 
 
-def box_place(home: Box, prior: Prior) -> dict[str, Any]:
+def box_place(space: Box, prior: Prior) -> dict[str, Any]:
     """The cells of a box, drawn as they lie, and how likely they are."""
-    where = home.centres
-    flat = home.dimension == 1
-    farthest = np.linalg.norm([float(side) for side in home.sides], ord=NORMS[home.metric])
+    where = space.centres
+    flat = space.dimension == 1
+    farthest = np.linalg.norm([float(side) for side in space.sides], ord=NORMS[space.metric])
     ground = {
         "kind": "row" if flat else "cells", "x": where[:, 0].tolist(),
-        "y": (np.zeros(len(where)) if flat else where[:, 1]).tolist(), "unit": home.unit,
-        "steps": None if flat else [float(step) for step in home.step], "edges": [],
+        "y": (np.zeros(len(where)) if flat else where[:, 1]).tolist(), "unit": space.unit,
+        "steps": None if flat else [float(step) for step in space.step], "edges": [],
     }  # fmt: skip
     return {
-        "labels": [_named(point, home) for point in where], "ground": ground,
+        "labels": [_named(point, space) for point in where], "ground": ground,
         "prior": [round(weight, 9) for weight in prior.float_weights.tolist()],
-        "distances": [float(min(home.step)), float(farthest)],
+        "distances": [float(min(space.step)), float(farthest)],
     }  # fmt: skip
 
 
-def _named(point: Floats, home: Box) -> str:
-    if home.frame is None:
+def _named(point: Floats, space: Box) -> str:
+    if space.frame is None:
         return point_words([round(float(at), 9) for at in point])
-    latitude, longitude = (float(angle) for angle in to_earth(home, point.tolist()))
+    latitude, longitude = (float(angle) for angle in to_earth(space, point.tolist()))
     return f"{latitude:.5g}, {longitude:.5g}"
 
 
@@ -149,19 +149,21 @@ def _noise_view(noise: BoxNoise) -> dict[str, Any]:
 
 def _table_view(mechanism: BoxMechanism) -> dict[str, Any]:
     """Rows of the centres of cells."""
-    home = mechanism.box
-    middles = [np.arange(0.5, n, dtype=np.float64) * float(step) for n, step in zip(home.shape, home.step, strict=True)]
+    space = mechanism.box
+    middles = [
+        np.arange(0.5, n, dtype=np.float64) * float(step) for n, step in zip(space.shape, space.step, strict=True)
+    ]
     bases = [smooth_basis(axis, where)[0] for axis, where in zip(mechanism.rounding.axes, middles, strict=True)]
     table, places = applied(bases, lattice_table(mechanism)), output_coordinates(mechanism)
-    inside = places - np.array([float(low) for low in home.origin])
-    cells = np.floor(inside / np.array([float(step) for step in home.step])).astype(np.int64)
-    cells = np.where(inside == np.array([float(side) for side in home.sides]), cells - 1, cells)
-    known = ((cells >= 0) & (cells < np.array(home.shape))).all(axis=1)
-    at = np.where(known, np.ravel_multi_index(np.where(known[:, None], cells, 0).T, home.shape), -1)
+    inside = places - np.array([float(low) for low in space.origin])
+    cells = np.floor(inside / np.array([float(step) for step in space.step])).astype(np.int64)
+    cells = np.where(inside == np.array([float(side) for side in space.sides]), cells - 1, cells)
+    known = ((cells >= 0) & (cells < np.array(space.shape))).all(axis=1)
+    at = np.where(known, np.ravel_multi_index(np.where(known[:, None], cells, 0).T, space.shape), -1)
     return {
-        "outputs": [_named(point, home) for point in places],
+        "outputs": [_named(point, space) for point in places],
         "at": at.tolist(),
-        "matrix": packed_floats(table.reshape(len(home), -1)),
+        "matrix": packed_floats(table.reshape(len(space), -1)),
     }
 
 
@@ -170,9 +172,11 @@ _SHOWN: dict[str, Callable[[Any], dict[str, Any]]] = {"table": _table_view, "noi
 
 def point_figures(mechanism: BoxMechanism | BoxNoise, prior: Prior, cell: int) -> dict[str, Any]:
     """Figures of the report about the centre of a cell: what is told there, and how much privacy is used where."""
-    home = mechanism.box
-    place = np.unravel_index(min(cell, len(home) - 1), home.shape)
-    point = tuple(low + step * (2 * int(k) + 1) / 2 for low, step, k in zip(home.origin, home.step, place, strict=True))
+    space = mechanism.box
+    place = np.unravel_index(min(cell, len(space) - 1), space.shape)
+    point = tuple(
+        low + step * (2 * int(k) + 1) / 2 for low, step, k in zip(space.origin, space.step, place, strict=True)
+    )
     drawn = figures_of(facts_about(mechanism, prior=prior, secret=point))
     return {
         "figures": [

@@ -12,7 +12,7 @@ from sfumato.losses import CoordinateLoss
 from sfumato.numbers import text_above, text_below
 from sfumato.report.box_facts import blind_loss
 from sfumato.report.box_sections import lattice_words
-from sfumato.specs.boxes import BOXES, check_question, outputs_on, prior_on, spec_box
+from sfumato.specs.boxes import BOXES, check_spec_of_box, outputs_on, prior_on, spec_box
 from sfumato.specs.families.family import Family
 from sfumato.specs.question import Question, effort_of, naming_file, promise_of
 from sfumato.specs.spec import Spec
@@ -20,15 +20,15 @@ from sfumato.specs.words import ground_length, loss_amount, promised
 
 
 def _question(spec: Spec) -> Question:
-    check_question(spec)
+    check_spec_of_box(spec)
     with naming_file(spec, "space"):
-        home = spec_box(spec)
+        space = spec_box(spec)
     with naming_file(spec, "prior"):
-        prior, note = prior_on(spec.prior, spec, home)
+        prior, note = prior_on(spec.prior, spec, space)
     with naming_file(spec, "loss", "outputs"):
-        outputs = outputs_on(spec.loss.outputs, spec, home)
+        outputs = outputs_on(spec.loss.outputs, spec, space)
     return Question(
-        POINTS, home, prior, CoordinateLoss(home), outputs, objectives.expected(), **promise_of(spec, home),
+        POINTS, space, prior, CoordinateLoss(space), outputs, objectives.expected(), **promise_of(spec, space),
         **effort_of(spec, TOLERANCE), note=note,
     )  # fmt: skip
 
@@ -53,21 +53,21 @@ def _record(best: Design, question: Question) -> dict[str, Any]:
 
 def _summary(best: Design, question: Question) -> list[str]:
     mechanism: Any = best.mechanism
-    home, tries = question.space, [counted(best.iterations, "iteration")] if best.iterations else []
+    space, tries = question.space, [counted(best.iterations, "iteration")] if best.iterations else []
     about = "all points of the box; points outside count as the nearest of it"
-    margin = home.surface.margin
+    margin = space.surface.margin
     if margin is not None:
-        about = f"all places of the box, and up to {short(margin)} {home.unit} outside, moved into it"
+        about = f"all places of the box, and up to {short(margin)} {space.unit} outside, moved into it"
     return [
         f"promise  {promised(mechanism.privacy)}",
         f"about    {about}",
-        f"loss     {loss_amount(best.loss, question, text_above)}{_meaning(question)}{ground_length(best.loss, home)}",
+        f"loss     {loss_amount(best.loss, question, text_above)}{_meaning(question)}{ground_length(best.loss, space)}",
         f"bound    {loss_amount(best.bound, question, text_below)}: no mechanism with this promise loses less, with "
         "whatever outputs",
         f"gap      {text_above(best.gap)}" if best.gap else "gap      0, the optimum exactly",
         f"method   {', '.join([best.method, *tries])}, {best.seconds['total']:.2f} s",
         f"lattice  {lattice_words(mechanism)}",
-        f"outputs  {counted(len(mechanism.outputs), 'point')}; the prior is constant on {counted(len(home), 'cell')}",
+        f"outputs  {counted(len(mechanism.outputs), 'point')}; the prior is constant on {counted(len(space), 'cell')}",
     ]
 
 
