@@ -81,6 +81,28 @@ def test_a_box_from_the_data_is_paid_for_when_every_row_has_been_looked_at(tmp_p
 
 
 @pytest.mark.usefixtures("no_design")
+def test_what_quantiles_leave_far_away_is_said_before_a_box_is_paid_for(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    latitude, longitude = 48.85 + 0.02 * rng.normal(size=5000), 2.34 + 0.03 * rng.normal(size=5000)
+    latitude[::100] = longitude[::100] = 0.0  # points in the ocean
+    given = pa.table({"lat": latitude, "lon": longitude})
+    ledger = sf.Ledger(tmp_path / "spent.ledger")
+    paid = {"box": "data", "box_epsilon": 1, "ledger": ledger, "dataset": "trips"}
+    found = sf.hide(given, "1 km", dry_run=True, **paid)
+    assert found.far == 50 and found.refused.startswith("row 1: 'lat', 'lon' are (0.0, 0.0)")
+    assert "of the box that quantiles give without noise, half of them by at most" in found.words
+    with pytest.raises(InvalidInput, match=r"row 1: .* would refuse them: 50 lie too far away; .* would leave out"):
+        sf.hide(given, "1 km", **paid)
+    assert not ledger.entries()
+    with pytest.raises(AssertionError, match="looked for"):  # whoever leaves them out gets a box
+        sf.hide(given, "1 km", on_unknown="drop", most_dropped="0.2", **paid)
+    assert [entry.column for entry in ledger.entries()] == ["box (lat lon)"]
+    assert sf.hide(given, "1 km", dry_run=True, on_unknown="drop", most_dropped="0.2", **paid).refused == ""
+    few = sf.hide(given.slice(0, 20), "1 km", dry_run=True, **paid)
+    assert few.rows == 20 and "needs 4,000 rows or more" in few.refused
+
+
+@pytest.mark.usefixtures("no_design")
 def test_no_part_is_paid_where_there_is_no_room_for_another(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "spent.ledger")
     ledger.set_limit(1, dataset="trips", column="prior (lat lon)")

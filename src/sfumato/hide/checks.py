@@ -30,7 +30,6 @@ from sfumato.release.rehearsal import rehearse_file, rehearse_table
 from sfumato.release.rows import BadRow, ManyStrays
 from sfumato.release.streams import FORMATS, format_of_file
 from sfumato.release.terms import Terms
-from sfumato.spaces import geo
 from sfumato.spaces.axes import called_swapped, look_swapped, swap_box, swapped_axes
 from sfumato.specs.cities import all_cities
 
@@ -63,12 +62,6 @@ class Checked:
             found = replace(outlook_of(self.source, self.column, space), policy=terms.on_unknown, share=terms.share)
             error.args = (f"{error}. In all, {'; '.join([found.words, *found.answers[:2]])}",)
             raise
-
-    def look_around(self, terms: Terms) -> None:
-        """The same of all rows where no box is known yet: every place on the Earth is taken."""
-        refuse_degrees(self.source, self.column)
-        refuse_places(self.source, self.column, terms.drop, terms.stay, earth=True)
-        self.rehearse(Domain.of(geo([(0.0, 0.0), (0.0, 180.0)])), terms, whole=True)
 
     def rehearse(self, domain: Domain, terms: Terms, *, whole: bool) -> None:
         """Let the first rows, or all, go through a release that tells nothing."""

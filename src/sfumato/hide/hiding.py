@@ -25,14 +25,14 @@ from sfumato.design.families import design_family
 from sfumato.errors import InvalidFile, InvalidInput, keyword
 from sfumato.fields import changed, with_fields
 from sfumato.files import DRAWN, place_for
-from sfumato.hide.checks import Checked, check_formats, check_place, check_position, check_room
+from sfumato.hide.checks import Checked, check_formats, check_place, check_position, check_room, refuse_degrees
 from sfumato.hide.choice import Chosen, calibrated, chosen, chosen_cells, words_of_secrets
 from sfumato.hide.extents import Extent, box_table, cell_side, extent_of, refuse_data
 from sfumato.hide.fields import TIME_LIMIT, TOLERANCE, WishFields
 from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
 from sfumato.hide.others import looked_up, released_columns
 from sfumato.hide.outlook import Outlook, outlook_of
-from sfumato.hide.paid import Looked, Paid, noisy_box, noisy_counts, paid_for, price, ranks_of
+from sfumato.hide.paid import Looked, Paid, Ranks, noisy_box, noisy_counts, paid_for, price, ranks_of, true_box
 from sfumato.hide.priors import counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
 from sfumato.hide.sources import Source, position_of, source_of, with_decimal
@@ -186,11 +186,13 @@ def _found(asked: Asked, question: Any, wishes: Any, progress: Callable[[Any], o
 
 
 def question_of(
-    wish: Wish, source: Source, say: Callable[[Any], object] = lambda _: None, target: Path | None = None
-) -> Asked:
+    wish: Wish, source: Source, say: Callable[[Any], object] = lambda _: None, target: Path | None = None,
+    *, dry: bool = False,
+) -> Asked:  # fmt: skip
     """A wish as a spec: the box, cells, promise and prior that it stands for; what comes from the data is charged.
 
-    Nothing is charged before all that the release would refuse has been looked for.
+    Nothing is charged before all that the release would refuse has been looked for. In a ``dry`` run nothing is
+    charged or looked for, and the box has no noise: it is for whoever has the data.
     """
     column = position_of(source, wish)
     check_position(source, column, wish.person)
@@ -208,13 +210,21 @@ def question_of(
     if isinstance(wish.box, Box):
         values["space"] = box_table(wish.box)
     else:
+        rate = rate_of_table(privacy, unit)
+
+        def space(extent: Extent) -> dict[str, Any]:
+            return extent.table(cell_side(rate, extent.sides, unit) if wish.cell is None else wish.cell)
+
         if is_data(wish.box):
-            extent = shop.box(unit)
+            ranks = shop.ranks()
+            extent = true_box(ranks, unit)
+            if not dry:
+                shop.checked.look(spec_box(spec_from_values({"space": space(extent)})), shop.terms, whole=True)
+                extent = shop.box(ranks, unit)
         else:
             crs = None if isinstance(column, Place | Geometry) else wish.crs
             extent = extent_of(wish.box, earth=earth, unit=unit, crs=crs, data=source.file)
-        rate = rate_of_table(privacy, unit)
-        values["space"] = extent.table(cell_side(rate, extent.sides, unit) if wish.cell is None else wish.cell)
+        values["space"] = space(extent)
         shop.checked = replace(shop.checked, said=extent.floats)
     space = spec_box(spec_from_values(values))
     values["prior"] = (
@@ -264,12 +274,15 @@ class _Shop:
         """How the ledger calls what is taken from the data."""
         return f"{what} ({' '.join(self.columns)})"
 
-    def box(self, unit: str) -> Extent:
-        """A box from the data, with noise."""
+    def ranks(self) -> Ranks:
+        """What a box from the data is drawn from."""
         self.say("looking for a box, with noise")
+        refuse_degrees(self.checked.source, self.checked.column)
+        return ranks_of(self.looked, price(self.wish.box_epsilon, "box"))
+
+    def box(self, ranks: Ranks, unit: str) -> Extent:
+        """A box from the data, with noise."""
         cost = price(self.wish.box_epsilon, "box")
-        ranks = ranks_of(self.looked, cost)
-        self.checked.look_around(self.terms)
         self._charge(paid_for("box", cost, ["quantiles"], self.wish.most_rows or 1))
         return noisy_box(ranks, cost, unit)
 
@@ -363,7 +376,7 @@ def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> Asked:
 
 def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlook:
     """What a release would meet; a box or a prior from the data is not drawn, so that nothing is paid."""
-    space, limit = None, TIME_LIMIT
+    space, limit, refused = None, TIME_LIMIT, ""
     given: Any
     if spec is not None:
         asked = _from_spec(spec, hide, wishes, source)
@@ -372,33 +385,37 @@ def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlo
     else:
         wish = given = wish_of(hide, wishes)
         column = position_of(source, wish)
+        check_position(source, column, wish.person)
         if is_data(wish.prior):
             wish = changed(wish, prior=None, prior_epsilon=None)
-        if is_data(wish.box):
-            check_position(source, column, wish.person)
-        else:
-            space = as_question(question_of(wish, source).spec).space
+        try:
+            space = as_question(question_of(wish, source, dry=True).spec).space
+        except InvalidInput as error:
+            if not is_data(wish.box):
+                raise
+            refused = str(error)
     source = with_decimal(source, column)
-    checked, terms = Checked(source, column, source.file), _terms(column, given)
-    said, refused = wishes.get("time_limit", limit), ""
-    found = replace(
-        outlook_of(source, column, space),
-        policy=terms.on_unknown,
-        share=terms.share,
-        time_limit=said.limit if isinstance(said, Watch) else said,
-    )
+    terms, said = _terms(column, given), wishes.get("time_limit", limit)
+    if space is not None:
+        refused = _refusal(Checked(source, column, source.file), space, terms)
+    return replace(
+        outlook_of(source, column, space), policy=terms.on_unknown, share=terms.share,
+        quantiles=spec is None and is_data(given.box), time_limit=said.limit if isinstance(said, Watch) else said,
+        refused=refused,
+    )  # fmt: skip
+
+
+def _refusal(checked: Checked, space: Any, terms: Terms) -> str:
+    """Why a release would be refused, an empty text if it would not be."""
     try:
-        if space is None:
-            checked.look_around(terms)
-        else:
-            checked.look(space, terms, whole=True)
+        checked.look(space, terms, whole=True)
     except BadRow as error:
-        refused = f"{error.reason}{error.policy and '; '}{error.policy}"
+        return f"{error.reason}{error.policy and '; '}{error.policy}"
     except ManyStrays as error:
-        refused = error.reason
+        return error.reason
     except InvalidInput as error:
-        refused = str(error)
-    return replace(found, refused=refused)
+        return str(error)
+    return ""
 
 
 # ----------------------------------------------------------------- the release

@@ -30,9 +30,10 @@ class Outlook:
 
     ``missing`` rows have no place, ``unread`` ones something that is none, ``outside`` ones lie outside, half of them
     by at most ``median``, the farthest, row ``farthest_row``, by ``farthest``, and ``far`` of them too far to be moved.
-    ``policy`` is what is asked to be done about them, to a ``share`` of the rows at most. ``columns`` are those of the
-    points, ``time_limit`` the seconds that a design may take, if there is a limit. ``refused`` says why a release would
-    be refused, if so.
+    ``policy`` is what is asked to be done about them, to a ``share`` of the rows at most. Where a box is taken from the
+    data, ``quantiles``, outside is counted for the one without noise. ``columns`` are those of the points,
+    ``time_limit`` the seconds that a design may take, if there is a limit. ``refused`` says why a release would be
+    refused, if so.
     """
 
     rows: int = 0
@@ -46,6 +47,7 @@ class Outlook:
     unit: str = ""
     policy: str = OUTSIDE
     share: Fraction = MOST_MOVED
+    quantiles: bool = False
     columns: tuple[str, ...] = ()
     time_limit: float | None = None
     refused: str = ""
@@ -58,9 +60,10 @@ class Outlook:
             where = f"{self._away(self.farthest)} away" if isfinite(self.farthest) else "beyond all places of the map"
             half = f", half of them by at most {self._away(self.median)}" if self.outside > 1 else ""
             far = f"{half if isfinite(self.median) else ''}, the farthest being row {self.farthest_row}, {where}"
+        box = " of the box that quantiles give without noise" if self.quantiles and self.unit else ""
         return (
             f"of {self.rows:,} rows {self.missing:,} have no place, {self.unread:,} something that is none, and "
-            f"{self.outside:,} lie outside{far}"
+            f"{self.outside:,} lie outside{box}{far}"
         )
 
     @property

@@ -19,7 +19,7 @@ much.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -139,16 +139,25 @@ def ranks_of(looked: Looked, epsilon: Fraction) -> Ranks:
             f"a box from the data at {keyword('box_epsilon')} {epsilon} needs {needed:,} rows or more, and there are "
             f"{rows:,}: noise would choose it; name the box, or pay more"
         )
+    if not all(counts[-1] for counts in below):
+        raise InvalidInput(f"no row of {looked.source.name} has a place")
     return Ranks((lines[0], lines[1]), (below[0], below[1]), rows)
 
 
 def noisy_box(ranks: Ranks, epsilon: Fraction, unit: str) -> Extent:
     """A box around nearly all places, by noisy quantiles on a public grid and a margin."""
+    return _around_most(ranks, unit, lambda below, share: noisy_quantile(below, share, ranks.rows, epsilon / _SIDES))
+
+
+def true_box(ranks: Ranks, unit: str) -> Extent:
+    """The same without noise, about where that will be: for whoever has the data, to be told nowhere."""
+    return _around_most(ranks, unit, lambda below, share: int(np.argmin(np.abs(below - round(share * ranks.rows)))))
+
+
+def _around_most(ranks: Ranks, unit: str, quantile: Callable[[Integers, Fraction], int]) -> Extent:
     ends = []
     for counts, line in zip(ranks.below, ranks.lines, strict=True):
-        low, high = sorted(
-            noisy_quantile(counts, share, ranks.rows, epsilon / _SIDES) for share in (_QUANTILE, 1 - _QUANTILE)
-        )
+        low, high = sorted(quantile(counts, share) for share in (_QUANTILE, 1 - _QUANTILE))
         first, last = (Fraction(round(line[at] * GRID), GRID) for at in (low, high))
         pad = Fraction(ceil(max(last - first, Fraction(2, GRID)) * _MARGIN * GRID), GRID)
         ends.append((first - pad, last + pad))
