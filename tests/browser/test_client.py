@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -92,8 +94,78 @@ def test_a_page_asks_for_the_position_of_the_device(opened: Callable[..., Page],
     assert set(sent) == {"latitude", "longitude", "mechanism"}
     assert sent["mechanism"] == (VECTORS / "ground.sfm").read_bytes()[-32:].hex()
     assert sent["mechanism"] not in page.inner_text("#told")
+    assert page.is_hidden("#send")  # where no address was named
     # what is outside of the box and its margin is refused with a sentence
     page.fill("#fields input", "20")
     page.click("#again")
     page.click("#hide")
     assert "nothing is promised" in page.inner_text("#state")
+
+
+class Collector(ThreadingHTTPServer):
+    """A server that gives pages away and keeps what arrives."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.folder, self.arrived = folder, []
+        self.address = f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Collector
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write((self.server.folder / self.path[1:]).read_bytes())
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.arrived.append((self.path, self.headers, json.loads(body)))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: the terminal belongs to the tests."""
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Iterator[Collector]:
+    with Collector(tmp_path) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_a_visitor_sends_what_is_shown_and_nothing_else(
+    opened: Callable[..., Page], collector: Collector, tmp_path: Path
+) -> None:
+    target = f"{collector.address}/answers"
+    write_page(VECTORS / "ground.sfm", tmp_path / "page.html", send_to=target)
+    page = opened(f"{collector.address}/page.html", waits=False)
+    page.wait_for_selector("#choice:not([hidden])")
+    page.click("#hide")
+    shown = json.loads(page.inner_text("#sent"))
+    assert not collector.arrived
+    page.evaluate("() => { window.asFetched = fetch; window.fetch = async () => ({ ok: false, status: 503 }); }")
+    page.click(f"text=Send it to {target}")
+    expect(page.locator("#arrived")).to_contain_text(
+        "failed: the server answered 503. The answer stays the same; try again."
+    )
+    page.evaluate("() => { window.fetch = window.asFetched; }")
+    page.click(f"text=Send it to {target}")
+    expect(page.locator("#arrived")).to_have_text(f"It was sent to {target}.")
+    expect(page.locator("#send")).to_be_hidden()
+    ((path, headers, body),) = collector.arrived
+    assert (path, body) == ("/answers", shown) and headers["Referer"] is None and headers["Cookie"] is None
+    # who opens the page again gives the same answer: a second one would tell more
+    page.reload()
+    page.wait_for_selector("#choice:not([hidden])")
+    page.fill("#fields input", "52.01")
+    page.click("#hide")
+    assert json.loads(page.inner_text("#sent")) == shown
+    page.click("#again")
+    page.click("#hide")
+    expect(page.locator("#send")).to_be_enabled()
+    assert len(collector.arrived) == 1

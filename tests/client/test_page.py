@@ -16,6 +16,7 @@ from sfumato.certify.mechanism import Proof
 from sfumato.client import page
 from sfumato.client.page import Burden, _part, client_page, write_page
 from sfumato.errors import InvalidFile, NotSupported
+from shell import sfumato
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 
@@ -45,6 +46,34 @@ def test_a_page_holds_the_file_and_is_written_for_what_is_proved(tmp_path: Path)
     with pytest.raises(sf.errors.InvalidInput):
         write_page(VECTORS / "rows-epsilon.sfm", tmp_path / "nowhere" / "page.html")
     assert not (tmp_path / "none.html").exists()
+
+
+def test_a_page_reaches_the_one_address_that_was_named(tmp_path: Path) -> None:
+    address = "https://example.org:8443/answers/2026"
+    page = write_page(VECTORS / "rows-epsilon.sfm", tmp_path / "page.html", send_to=address).read_text()
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy.startswith("default-src 'none'; ") and policy.endswith(f"; connect-src {address}")
+    assert f'<meta name="send-to" content="{address}">' in page
+    assert "connect-src" not in write_page(VECTORS / "rows-epsilon.sfm", tmp_path / "none.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://example.org/", "example.org", "https://a.org/?q=1", "https://a.org/; script-src *", "https://a.org/ b",
+     'https://a.org/"><script>', "https://me:secret@a.org/", "javascript:alert(1)", "*", "https://a.org/a,b\n"],
+)  # fmt: skip
+def test_what_cannot_stand_in_a_policy_is_no_address(address: str, tmp_path: Path) -> None:
+    with pytest.raises(sf.errors.InvalidInput, match=r"is no address for answers: write one with https://"):
+        write_page(VECTORS / "rows-epsilon.sfm", tmp_path / "page.html", send_to=address)
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_the_command_says_where_answers_go(tmp_path: Path) -> None:
+    file, page = str(VECTORS / "rows-epsilon.sfm"), str(tmp_path / "page.html")
+    done = sfumato("page", file, "-o", page, "--send-to", "https://example.org/answers")
+    assert done.returncode == 0 and "what a visitor sends goes to https://example.org/answers" in done.stdout
+    refused = sfumato("page", file, "-o", page, "--overwrite", "--send-to", "http://example.org")
+    assert refused.returncode == 2 and "--send-to http://example.org is no address" in refused.stderr
 
 
 def test_size_and_time_are_told_before_a_page_is_written(tmp_path: Path) -> None:

@@ -19,11 +19,13 @@ _MODULE = Kind("a module of sfumato", lambda data: data.startswith(FIRST_LINE.en
 def page(
     mechanism: MechanismFile, output: PageFile = None, title: Title = "", overwrite: Overwrite = False,
     large: Annotated[bool, typer.Option("--large", help="Write it although phones cannot open and prove it.")] = False,
+    send_to: Annotated[str, typer.Option(help="An https:// address to which visitors can send what was drawn.")] = "",
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Write one offline page: a visitor's browser verifies the mechanism and hides the visitor's own choice.
 
-    It shows the promise, takes an answer, a cell or the device's position, and shows what would be sent. No network.
+    It shows the promise, takes an answer, a cell or the device's position, and shows what would be sent. No network but
+    with --send-to, where the visitor can send it to that address and to no other.
     Its size and the time of the proof are said before it is written.
     """
     target = page_beside(mechanism, output, overwrite)
@@ -33,9 +35,11 @@ def page(
         told.append(burden)
         typer.echo(f"sfumato: a page of {burden}", err=True)
 
-    written = write_page(mechanism, target, title=title, overwrite=overwrite, large=large, tell=tell)
+    written = write_page(mechanism, target, title=title, overwrite=overwrite, large=large, send_to=send_to, tell=tell)
     record = {"file": str(written), "bytes": told[0].size, "seconds": told[0].seconds}
-    answer(record, [f"{in_one_line(written)}: {told[0].size} bytes, opens without a network"], as_json)
+    sends = f"; what a visitor sends goes to {send_to}" if send_to else ""
+    record |= {"send_to": send_to} if send_to else {}
+    answer(record, [f"{in_one_line(written)}: {told[0].size} bytes, opens without a network{sends}"], as_json)
 
 
 def client(

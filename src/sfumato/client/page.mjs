@@ -42,8 +42,36 @@ function cellsOf(secrets) {
   return pairs ? secrets : null;
 }
 
+/** What is sent stays the same when the page is opened again, where the browser keeps anything for it. */
+function storeOfDevice() {
+  try {
+    return localStorage;
+  } catch {
+    return new Map();
+  }
+}
+
+/** Send what is shown, and nothing else; whether it has arrived is said either way. */
+async function send(target) {
+  part("send").disabled = true;
+  part("arrived").textContent = "";
+  const [method, headers, body] = ["POST", { "Content-Type": "application/json" }, part("sent").textContent];
+  try {
+    const { ok, status } = await fetch(target, {
+      method, headers, body, credentials: "omit", redirect: "error", referrerPolicy: "no-referrer",
+    });
+    if (!ok) throw new Error(`the server answered ${status}`);
+    part("sending").hidden = true;
+    part("arrived").textContent = `It was sent to ${target}.`;
+  } catch (error) {
+    part("send").disabled = false;
+    part("arrived").textContent = `Sending it to ${target} failed: ${error.message}. The answer stays the same; try again.`;
+  }
+}
+
 function begin(mechanism) {
-  const memory = mechanism.remember(new Map());
+  const target = document.querySelector("meta[name=send-to]").content;
+  const memory = mechanism.remember(target ? storeOfDevice() : new Map());
   const { secrets, extent, onEarth } = mechanism;
   const fields = part("fields");
   const add = (name, element) => {
@@ -141,9 +169,16 @@ function begin(mechanism) {
     part("told").textContent = Object.values(sent).flat().join(", ");
     // The digest says which mechanism the answer came from: without it nobody can estimate from what has arrived.
     part("sent").textContent = JSON.stringify({ ...sent, mechanism: mechanism.digest }, null, 2);
+    if (part("answer").hidden) {
+      part("sending").hidden = !target;
+      part("send").disabled = false;
+      part("send").textContent = `Send it to ${target}`;
+      part("arrived").textContent = "";
+    }
     part("answer").hidden = false;
     draw();
   });
+  part("send").addEventListener("click", () => send(target));
   part("again").addEventListener("click", () => {
     memory.endPeriod();
     told = null;

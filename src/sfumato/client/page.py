@@ -1,7 +1,8 @@
 """One offline file in which a visitor's browser verifies a mechanism and hides the visitor's own choice.
 
 The page contains the mechanism, the module of the client and nothing else: its content-security policy allows the one
-script and the one style sheet that are in it, by their hashes, and no connection to anybody.
+script and the one style sheet that are in it, by their hashes, and no connection to anybody but to one address, if
+somebody names one to send answers to.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from math import ceil
 from os import PathLike
 from pathlib import Path
 
-from sfumato.arguments import file_path, flag, quoted
+from sfumato.arguments import file_path, flag, quoted, text
 from sfumato.certify import kernel
 from sfumato.certify.certificate import Certifiable
 from sfumato.certify.file import file_of
@@ -24,7 +25,7 @@ from sfumato.certify.mechanism import Mechanism, Proof
 from sfumato.certify.verify import verify_file
 from sfumato.client.bundle import bundle
 from sfumato.client.greeting import title_of
-from sfumato.errors import InvalidFile, NotSupported, keyword
+from sfumato.errors import InvalidFile, InvalidInput, NotSupported, keyword
 from sfumato.files import DRAWN, place_for, write_whole
 
 _HERE = Path(__file__).resolve().parent
@@ -37,6 +38,8 @@ _A_BYTE, _A_COMPARISON, _ON_A_CELL, _A_DUAL = 5e-8, 1.5e-8, 2e-7, 6e-6
 # No phone was measured: that one has a fourth of that speed is assumed, so that these seconds are more than a minute
 # there. The text of a page is held three times, as text, as bytes and as numbers that are larger than both.
 _PHONE_SECONDS, _PHONE_BYTES = 20.0, 25_000_000
+# In a policy a space or a semicolon would end it, and a question mark is nothing.
+_ADDRESS = re.compile(r"(https://[a-z0-9.-]+|http://(localhost|127\.0\.0\.1))(:[0-9]{1,5})?(/[a-z0-9._~%/-]*)?", re.I)
 
 
 @dataclass(frozen=True)
@@ -67,13 +70,13 @@ class Burden:
 
 def write_page(
     mechanism: str | PathLike[str], path: str | PathLike[str], *, title: str = "", overwrite: bool = False,
-    large: bool = False, tell: Callable[[Burden], None] | None = None,
+    large: bool = False, send_to: str = "", tell: Callable[[Burden], None] | None = None,
 ) -> Path:  # fmt: skip
     """Write the page of a mechanism file, which is proved again first.
 
     A page of ours that is already there is replaced with ``overwrite``, any other file never. ``tell`` is told of the
     size and of the time that a browser will take before anything is written, and what a phone cannot open and prove is
-    written only where it may be ``large``.
+    written only where it may be ``large``. With ``send_to`` the visitor can send what was drawn to that address.
 
     Raises
     ------
@@ -83,12 +86,13 @@ def write_page(
         If a phone could not open the page or prove the mechanism.
     """
     source, target = file_path(mechanism, "a mechanism file"), file_path(path, "a page")
+    address = _address(send_to)
     place_for(target, DRAWN, overwrite=flag(overwrite, "overwrite"))
     verdict, header, _ = verify_file(source)
     if not verdict:
         raise InvalidFile(f"{quoted(source)} is not proved, and no page is written of it: {verdict.reason}")
-    text = client_page(source.read_bytes(), title or title_of(header)).encode()
-    burden = Burden(len(text), _seconds(header.sections, verdict.witness, source.stat().st_size))
+    page = client_page(source.read_bytes(), title or title_of(header), address).encode()
+    burden = Burden(len(page), _seconds(header.sections, verdict.witness, source.stat().st_size))
     if not flag(large, "large") and not burden.for_phones:
         raise NotSupported(
             f"on phones a page of {burden},",
@@ -97,7 +101,7 @@ def write_page(
         )  # fmt: skip
     if tell is not None:
         tell(burden)
-    write_whole(target, lambda: text, DRAWN, overwrite=overwrite)
+    write_whole(target, lambda: page, DRAWN, overwrite=overwrite)
     return target
 
 
@@ -123,7 +127,17 @@ def visitors_page(mechanism: Mechanism | Certifiable, *, title: str = "") -> str
     return client_page(data, title or title_of(kernel.parse(data)[0]))
 
 
-def client_page(data: bytes, title: str) -> str:
+def _address(given: str) -> str:
+    """Where answers are sent: nowhere, or to an address that can stand in a content-security policy."""
+    if given and not _ADDRESS.fullmatch(text(given, "the address that answers are sent to")):
+        raise InvalidInput(
+            f"{keyword('send_to', given)} is no address for answers: write one with https:// and without a query, such "
+            "as https://example.org/answers; http:// is for localhost"
+        )
+    return given
+
+
+def client_page(data: bytes, title: str, send_to: str = "") -> str:
     """The text of the page for the bytes of a file."""
     style = _part("page.css")
     module = re.sub(r"^export \{[^}]*\};\n", "", bundle(), flags=re.MULTILINE)
@@ -131,13 +145,13 @@ def client_page(data: bytes, title: str) -> str:
     script = f"\n{module}{words}{_part('page.mjs')}"
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "base-uri 'none'; form-action 'none'"
+        f"base-uri 'none'; form-action 'none'{send_to and f'; connect-src {send_to}'}"
     )
     parts = {
-        "policy": policy, "title": escape(title), "style": style, "script": script,
+        "policy": policy, "title": escape(title), "style": style, "script": script, "send_to": send_to,
         "file": base64.b64encode(data).decode(),
     }  # fmt: skip
-    return re.sub(r"\{(policy|title|style|script|file)\}", lambda found: parts[found[1]], _part("page.html"))
+    return re.sub(r"\{(policy|title|style|script|send_to|file)\}", lambda found: parts[found[1]], _part("page.html"))
 
 
 def _part(name: str) -> str:
