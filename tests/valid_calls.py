@@ -423,9 +423,6 @@ CONTINUOUS = {
 
 DESIGN = {
     "design.known_mechanism": lambda: given("exponential", noun("privacy")),
-    "design.known_on_box": lambda: given(
-        sf.Prior.uniform(noun("strip")), sf.losses.distance(noun("strip")), sf.PrivacyType(noun("strip"), epsilon=1)
-    ),
     "design.Curve.band": _with("curve", "3/4"),
     "universal.UtilitySet.contains": lambda: given(sf.universal.utility_set(noun("mechanism")), noun("loss")),
     "universal.UtilitySet.intersection": lambda: given(

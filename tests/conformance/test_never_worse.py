@@ -243,6 +243,18 @@ def test_no_box_is_told_worse_than_what_is_known_within_its_tolerance(
     assert float(best.loss) * (1 - tolerance) <= min(least.values()) * (1 + SUMS)
 
 
+@pytest.mark.parametrize(("shape", "norm", "epsilon", "even"), [
+    ((8, 6), "euclidean", 0.35, True), ((8, 6), "euclidean", 0.35, False), ((12,), "euclidean", 0.5, False),
+])  # fmt: skip
+def test_neither_is_one_for_who_is_content_with_little(
+    shape: tuple[int, ...], norm: str, epsilon: float, even: bool
+) -> None:
+    """A gap of a third is allowed, and noise that loses less is taken all the same."""
+    question, least = asked_on_box(shape, norm, epsilon, even)
+    best = sf.design(*question, tolerance=0.33)
+    assert float(best.loss) <= min(least.values()) * (1 + TOLERANCE)
+
+
 HURRIED = [
     ((12,), "euclidean", 2.0, False, 0.01), ((6, 5), "euclidean", 2.0, False, 0.03),
     ((6, 5), "manhattan", 2.0, True, 0.04), ((6, 5), "chebyshev", 2.0, False, 0.07),

@@ -62,7 +62,7 @@ def test_mechanisms_of_the_list_are_compared_by_name() -> None:
 def test_large_boxes_have_noise_alone() -> None:
     wide = box((100, 100), step=2)
     found = sf.compare_known(sf.Prior.uniform(wide), sf.losses.distance(wide), sf.PrivacyType(wide, epsilon=1))
-    assert [row.name for row in found] == ["laplace noise in floats", "laplace noise"]
+    assert [row.name for row in found] == ["planar Laplace in floats", "planar Laplace"]
     assert "tables" in found.left_out
 
 

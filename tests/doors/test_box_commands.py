@@ -226,9 +226,44 @@ def test_what_needs_a_list_of_secrets_says_so(folder: Path, arguments: tuple[str
 
 def test_files_for_coordinates_are_no_tables(folder: Path) -> None:
     assert sfumato("design", "way.toml", "--tolerance", "0.2").exit_code == 0
-    for arguments in (("compare", "way.sfm", "way.sfm"), ("audit", "way.sfm")):
-        with pytest.raises(NotSupported, match="as a table"):
-            sfumato(*arguments)
+    with pytest.raises(NotSupported, match="as a table"):
+        sfumato("audit", "way.sfm")
+
+
+def test_two_files_for_coordinates_are_compared_by_what_they_lose(folder: Path) -> None:
+    assert sfumato("design", "way.toml", "--tolerance", "0.2").exit_code == 0
+    assert sfumato("known", "planar-laplace", "way.toml", "-o", "noise.sfm").exit_code == 0
+    done = sfumato("compare", "way.sfm", "noise.sfm")
+    rows = [line.split("  ")[0] for line in done.stdout.splitlines()]
+    assert done.exit_code == 0 and rows[1:4] == ["mechanism", "way.sfm", "noise.sfm"]
+    assert "way.sfm: no mechanism with its promise loses less than" in done.stdout
+    best, noise = (
+        json.loads(line) for line in sfumato("compare", "noise.sfm", "way.sfm", "--json").stdout.splitlines()
+    )
+    assert best["mechanism"] == "way.sfm" and best["loss"] < noise["loss"]
+    assert float(best["bound"]) < best["loss"]
+    sf.save(sf.mechanisms.laplace_noise(sf.load("way.sfm").privacy), "bare.sfm")
+    with pytest.raises(InvalidInput, match="neither file says for which people"):
+        sfumato("compare", "bare.sfm", "./bare.sfm")
+    with pytest.raises(InvalidInput, match=r"bare\.sfm does not say what its noise loses"):
+        sfumato("compare", "way.sfm", "bare.sfm")
+    assert "way.sfm, again" in sfumato("compare", "way.sfm", "way.sfm").stdout
+
+
+def test_a_file_is_a_row_among_known_mechanisms(folder: Path) -> None:
+    """On a box and on a list: for the prior and the loss that it was made for."""
+    assert sfumato("design", "way.toml", "--tolerance", "0.2").exit_code == 0
+    rows = [line.split("  ")[0] for line in sfumato("compare-known", "way.sfm").stdout.splitlines()]
+    assert rows[2] == "way.sfm" and "laplace noise, remapped" in rows
+    Path("line.toml").write_text('[space]\nkind = "line"\nn = 5\n[privacy]\nalpha = "1/2"\n')
+    assert sfumato("design", "line.toml").exit_code == 0
+    rows = [line.split("  ")[0] for line in sfumato("compare-known", "line.sfm").stdout.splitlines()]
+    assert {"line.sfm", "optimal", "geometric"} <= set(rows)
+    with pytest.raises(InvalidInput, match=r"--epsilon 1: line\.sfm says it"):
+        sfumato("compare-known", "line.sfm", "--epsilon", "1")
+    sf.save(sf.geometric(sf.PrivacyType(sf.line(3), alpha="1/2")), "bare.sfm")
+    with pytest.raises(InvalidInput, match="does not say what it loses"):
+        sfumato("compare-known", "bare.sfm")
 
 
 def test_a_box_that_is_too_large_for_a_table(folder: Path) -> None:

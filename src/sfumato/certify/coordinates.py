@@ -74,6 +74,8 @@ class BoxBound:
 class CoordinateClaim:
     """What a mechanism for coordinates is claimed to lose at most; ``parts`` says how finely that is summed up."""
 
+    kind: ClassVar[Literal["loss"]] = "loss"
+
     prior: Prior
     loss: CoordinateLoss
     value: Fraction
@@ -116,6 +118,7 @@ class CoordinateMechanism:
     about: ClassVar[Literal["coordinates"]] = "coordinates"
     events: ClassVar[tuple[()]] = ()
     bounds_ratios: ClassVar[Literal[True]] = True
+    drawn_as: ClassVar[Literal["table", "noise"]]
     laid_out: ClassVar[Callable[..., Certificate]]
     """What lays out a mechanism for the kernel: the way in, its integers, their total, a claim, a provenance."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from sfumato.cli.options import (
 from sfumato.cli.progress import progress_line, until_asked
 from sfumato.design import Comparison, known_mechanism, objectives
 from sfumato.design.comparison import compare_known as known_mechanisms
-from sfumato.design.comparison_rows import OPTIMAL
+from sfumato.design.comparison_rows import OPTIMAL, side_by_side
 from sfumato.design.families import design_family
 from sfumato.design.known import as_name
 from sfumato.design.objectives import Objective
@@ -40,7 +40,7 @@ from sfumato.losses import default
 from sfumato.measures import capacity
 from sfumato.measures.shares import NAMES
 from sfumato.mechanisms import MECHANISMS
-from sfumato.numbers import text_above
+from sfumato.numbers import text_above, text_below
 from sfumato.orders import refines
 from sfumato.report.comparison import comparison_figure
 from sfumato.report.figure import drawable, write_figure
@@ -57,10 +57,24 @@ def compare(
     ] = 60.0,
     as_json: AsJson = False,
 ) -> None:
-    """Which of two mechanisms tells more: refinement in both directions, and their capacities."""
+    """Which of two mechanisms tells more: refinement in both directions, and their capacities.
+
+    Mechanisms for the points of a box are compared by what they lose: for the people and the distances that the first
+    of them was made for, or the second one where that says nothing.
+    """
+    names = [in_one_line(path.name if first.name != second.name else path) for path in (first, second)]
+    if names[0] == names[1]:
+        names[1] += ", again"
+    with progress_line("reading"):
+        both = {name: load(path) for name, path in zip(names, (first, second), strict=True)}
+    _COMPARED[next(iter(both.values())).about](both, time_limit, as_json)
+
+
+def _by_refinement(both: Mapping[str, Any], time_limit: float, as_json: bool) -> None:
+    """Two lists of secrets."""
     verdicts = {}
-    with progress_line("reading") as say:
-        a, b = (load(path).as_table().channel for path in (first, second))
+    a, b = (mechanism.as_table().channel for mechanism in both.values())
+    with progress_line() as say:
         for name, safer, other in (("second refines first", b, a), ("first refines second", a, b)):
             if say is not None:
                 say(f"whether the {name}")
@@ -75,8 +89,31 @@ def compare(
     answer(record, lines, as_json)
 
 
+def _by_losses(both: Mapping[str, Any], time_limit: float, as_json: bool) -> None:
+    """Two mechanisms for the points of a box; which of them refines the other is not known."""
+    made = next((one for one in both.values() if one.claim is not None), None)
+    if made is None:
+        raise InvalidInput("neither file says for which people it was made: a design, or `sfumato known`, writes that")
+    claim = made.claim
+    found = known_mechanisms(claim.prior, claim.loss, made.privacy, mechanisms=both, time_limit=time_limit)
+    below = {
+        name: text_below(float(one.claim.bound.value), 6)
+        for name, one in both.items()
+        if one.claim is not None and one.claim.bound is not None
+    }
+    lines = [f"{name}: no mechanism with its promise loses less than {bound}" for name, bound in below.items()]
+    records = [record | {"bound": below.get(record["mechanism"])} for record in found.records()]
+    answer_each(records, [str(found), *lines], as_json)
+
+
+_COMPARED: dict[str, Callable[[Mapping[str, Any], float, bool], None]] = {
+    "secrets": _by_refinement, "coordinates": _by_losses,
+}  # fmt: skip
+"""How two mechanisms are compared, by what their promises are about."""
+
+
 def compare_known(
-    space: Annotated[str, typer.Argument(help="A space, such as line:6 or grid:3,3, or a spec (TOML).")],
+    space: Annotated[str, typer.Argument(help="A space such as line:6 or grid:3,3, a spec (TOML), or a file (.sfm).")],
     alpha: Alpha = None,
     epsilon: Epsilon = None,
     loss: Annotated[
@@ -108,7 +145,8 @@ def compare_known(
     """Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage.
 
     The best one for the loss and the prior is beside them, with the bound that no mechanism goes below. Of a spec,
-    space, promise, prior and loss are compared; on a box of coordinates all of them keep a promise about all points.
+    space, promise, prior and loss are compared; on a box of coordinates all of them keep a promise about all points. A
+    mechanism in a file is one of the rows, for the prior and the loss that it was made for.
 
     With --objective shares it is for a survey: how many times as many respondents each needs as the best one, for the
     same errors of estimated shares, and from which of them shares cannot be recovered.
@@ -117,11 +155,17 @@ def compare_known(
     if figure is not None:
         place_for(drawable(figure), DRAWN, overwrite=overwrite)
     aim = _aim(objective, workload)
-    if loss is not None and aim.stakes(loss) is None:
+    if loss is not None and not aim.has_loss:
         raise InvalidInput(f"--loss {loss}: shares are estimated from all answers, and no single one has a loss")
     door, limit = _DOORS["places"], time_limit
     asked: dict[str, Any] = {"space": space}
-    if Path(space).suffix == ".toml":
+    own: Mapping[str, Any] = {}
+    if Path(space).suffix == ".sfm":
+        made, chosen, belief = _of_file(Path(space), said)
+        privacy, meant, own = made.privacy, [], {in_one_line(Path(space).name): made}
+        door = _DOORS[design_family(privacy.space, aim).name]
+        door.check(space, aim, figure)
+    elif Path(space).suffix == ".toml":
         question = _of_spec(Path(space), said)
         if objective is None:
             aim = question.objective
@@ -137,8 +181,10 @@ def compare_known(
         privacy = privacy_from_texts(space, epsilon, alpha)
         chosen = default(privacy.space) if loss is None else loss_from_text(loss, privacy.space)
         belief, meant = prior_from_text(prior or "uniform", privacy.space), []
-    terms = partial(known_mechanisms, belief, aim.stakes(chosen), privacy, objective=aim, optimal=optimal)
+    terms = partial(known_mechanisms, belief, chosen if aim.has_loss else None, privacy, objective=aim, optimal=optimal)
     comparison = door.compared(terms, limit)
+    if own:
+        comparison = side_by_side(comparison, door.compared(partial(terms, mechanisms=own, optimal=False), limit))
     if figure is not None:
         write_figure(comparison_figure(comparison), figure, overwrite=overwrite)
     _tell(comparison, asked | promise_record(privacy), door, meant, figure, as_json)
@@ -174,6 +220,18 @@ def _aim(objective: str | None, workload: str | None) -> Objective:
 _AIMS: dict[str | None, Callable[[str | None], Objective]] = {
     **dict.fromkeys((None, "loss"), lambda _: objectives.EXPECTED), "shares": objectives.shares,
 }  # fmt: skip
+
+
+def _of_file(path: Path, beside: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """A mechanism, and the loss and the prior that it was made for."""
+    for option, value in beside.items():
+        if value is not None:
+            raise InvalidInput(f"{option} {value}: {path} says it")
+    made = load(path)
+    claim = made.claim
+    if claim is None or claim.kind != "loss" or made.privacy is None:
+        raise InvalidInput(f"{path} does not say what it loses, and for whom: compare by a spec")
+    return made, claim.loss, claim.prior
 
 
 def _of_spec(spec: Path, beside: dict[str, Any] | None = None) -> Question:

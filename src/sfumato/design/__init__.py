@@ -6,7 +6,7 @@ see :class:`sfumato.rooms.CallableRoom`.
 
 from sfumato.design import calibration, objectives
 from sfumato.design.calibration import *
-from sfumato.design.comparison import compare_known, known_on_box
+from sfumato.design.comparison import compare_known
 from sfumato.design.comparison_rows import Comparison
 from sfumato.design.known import known_mechanism
 from sfumato.design.objectives import Objective
@@ -24,7 +24,6 @@ __all__ = [
     "compare_known",
     "design",
     "known_mechanism",
-    "known_on_box",
     "objectives",
 ]
 __all__ += calibration.__all__

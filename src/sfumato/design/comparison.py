@@ -12,7 +12,7 @@ from sfumato.design.objectives import Objective, as_objective
 from sfumato.errors import expect
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.losses.loss import Loss
-from sfumato.privacy.type import PrivacyType, as_box_type
+from sfumato.privacy.type import PrivacyType
 from sfumato.watch import Watch
 
 
@@ -38,8 +38,8 @@ def compare_known(
     ----------
     mechanisms
         Names of :data:`MECHANISMS`, or a mapping from names to mechanisms, channels or constructors of one's own;
-        all known ones by default. On a box names alone; by default noise, the exponential mechanism made smooth, and
-        interpolated anchors.
+        all known ones by default. On a box names, or a mapping to mechanisms for its points; by default noise, the
+        exponential mechanism made smooth, and interpolated anchors.
     optimal
         Whether to design the best mechanism for this loss and prior and put it beside them, with the bound that
         proves it. By default if all known ones are compared, on at most 100 secrets; ``left_out["optimal"]`` says why
@@ -76,17 +76,3 @@ def compare_known(
     privacy = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=…)")
     terms = ComparisonTerms(mechanisms, optimal, time_limit, progress)
     return design_family(privacy.space, wanted).compare(prior, loss, privacy, wanted, terms)
-
-
-def known_on_box(
-    prior: Prior,
-    loss: CoordinateLoss,
-    privacy: PrivacyType,
-    *,
-    optimal: bool = False,
-    time_limit: float | Watch | None = None,
-    progress: Callable[[Any], Any] | None = None,
-) -> Comparison:
-    """:func:`compare_known` for the coordinates of a box alone, which had a function of their own."""
-    privacy, _ = as_box_type(privacy)
-    return compare_known(prior, loss, privacy, optimal=optimal, time_limit=time_limit, progress=progress)

@@ -234,6 +234,13 @@ def sorted_rows(rows: Iterable[Compared]) -> tuple[Compared, ...]:
     return tuple(sorted(rows, key=lambda row: (float(f"{float(row.value):.10g}"), row.bound is None, row.name)))
 
 
+def side_by_side(one: Comparison, other: Comparison) -> Comparison:
+    """The rows of both, which are about the same question; a row of the second stands for one of the same name."""
+    names = {row.name for row in other.rows}
+    rows = [*other.rows, *(row for row in one.rows if row.name not in names)]
+    return replace(one, rows=sorted_rows(rows), left_out=one.left_out | other.left_out)
+
+
 def _aligned(lines: list[tuple[str, ...]], left: Collection[int]) -> list[str]:
     """Lines of cells as texts, columns below each other: to the right, but for some."""
     columns = []
@@ -321,8 +328,6 @@ def _candidates(mechanisms: Candidates, privacy: PrivacyType) -> Mapping[str, An
 
 def names_of_known(mechanisms: Any) -> list[str]:
     """Names of known mechanisms as somebody lists them."""
-    if isinstance(mechanisms, Mapping):
-        raise NotSupported("mechanisms of one's own in a comparison on a box", ["names of known mechanisms"])
     names = [mechanisms] if isinstance(mechanisms, str) else items(mechanisms, "known mechanisms")
     return [one_of(name, tuple(MECHANISMS), "known mechanism") for name in names]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,7 +41,6 @@ __all__ = [
     "worst_secret",
 ]
 
-T = TypeVar("T")
 Second = Literal["worst secret", "entropy"]
 
 
@@ -72,9 +71,10 @@ class Objective:
         """Whether the expected loss is all that counts."""
         return self.criterion == "expected" and not self.limits and self.then is None
 
-    def stakes(self, loss: T) -> T | None:
-        """The loss that takes part, if any does: where shares are estimated, nobody acts on a single answer."""
-        return None if self.criterion == "shares" else loss
+    @property
+    def has_loss(self) -> bool:
+        """Whether a loss takes part: where shares are estimated, nobody acts on a single answer."""
+        return self.criterion != "shares"
 
 
 EXPECTED = Objective()

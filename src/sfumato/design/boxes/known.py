@@ -8,14 +8,15 @@ interpolation between anchors is within the promise at the points that were trie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sfumato.certify.coordinates import BoxMechanism, check_prior, prove_on_box
+from sfumato.certify.coordinates import BoxMechanism, CoordinateMechanism, check_prior, prove_on_box
 from sfumato.certify.noise import BoxNoise
 from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.boxes.anchors import interpolated
@@ -24,12 +25,12 @@ from sfumato.design.boxes.table import best_places, exact_points, table_claim
 from sfumato.design.comparison_rows import OPTIMAL, Compared, Comparison, ComparisonTerms, names_of_known, sorted_rows
 from sfumato.design.objectives import Objective
 from sfumato.design.optimal import design
-from sfumato.errors import NotSupported, PrivacyViolation, SolverError, expect
+from sfumato.errors import InvalidInput, NotSupported, PrivacyViolation, SolverError, expect
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.mechanisms.box_noise import laplace_noise, noise_on_box
 from sfumato.mechanisms.registry import LARGEST_CELLS, MECHANISMS, KnownMechanism, table_on_box
 from sfumato.mechanisms.smoothing import merged_columns
-from sfumato.numbers import Array, Floats
+from sfumato.numbers import Array, Floats, text_above
 from sfumato.privacy.rates import box_rate
 from sfumato.privacy.type import PrivacyType, as_box_type
 from sfumato.spaces.box import Box
@@ -48,7 +49,7 @@ def compare_on_box(
 
     Noise is there on a lattice and as a table, other mechanisms of the list are made smooth, all within the promise
     about all points of the box. Tables are made where it has at most 900 cells; beyond there is the noise alone. A row
-    has the ``rate`` that is proved, None where nothing is.
+    has the ``rate`` that is proved, None where nothing is. Of a mapping only its mechanisms are rows, as they are.
 
     Examples
     --------
@@ -66,14 +67,17 @@ def compare_on_box(
     loss = expect(loss, CoordinateLoss, "a loss between points", "losses.distance(box) makes one")
     check_prior(prior, loss, box)
     mechanisms, progress, watch = terms.mechanisms, terms.progress, watch_of(terms.time_limit)
-    rows = [_in_floats("laplace noise in floats", box.dimension / float(box_rate(privacy)), "by rounding")]
+    if isinstance(mechanisms, Mapping):
+        own = [_own_row(name, made, prior, loss, privacy) for name, made in mechanisms.items()]
+        return Comparison("distance", prior, loss, privacy, sorted_rows(own), {})
+    rows = [_in_floats(f"{noise_name(box)} in floats", box.dimension / float(box_rate(privacy)), "by rounding")]
     left_out = {}
     stages: dict[str, Callable[[], list[Compared]]] = {}
     for known in (MECHANISMS[name] for name in (_UNASKED if mechanisms is None else names_of_known(mechanisms))):
         table, name = partial(_table_rows, known, privacy, prior, loss), f"smooth {known.name.replace('_', ' ')}"
         if known.points == "noise":
-            name = "laplace noise, as a table"
-            stages["laplace noise"] = lambda: [_noise_row(prior, loss, privacy)]
+            name = f"{noise_name(box)}, as a table"
+            stages[noise_name(box)] = lambda: [_noise_row(prior, loss, privacy)]
         if len(box) <= LARGEST_CELLS:
             stages[name] = table
     if len(box) > LARGEST_CELLS:
@@ -98,10 +102,35 @@ def compare_on_box(
     return Comparison("distance", prior, loss, privacy, sorted_rows(rows), left_out)
 
 
+def noise_name(box: Box) -> str:
+    """What Laplace noise is called in a table: as people know it, where there are two coordinates."""
+    return "planar Laplace" if box.dimension == 2 else "laplace noise"
+
+
 def _noise_row(prior: Prior, loss: CoordinateLoss, privacy: PrivacyType) -> Compared:
     noise = noise_on_box(prior, loss, privacy)
     assert noise.claim is not None
-    return _proved("laplace noise", noise.claim.value, noise)
+    return _proved(noise_name(noise.box), noise.claim.value, noise)
+
+
+def _own_row(name: str, given: Any, prior: Prior, loss: CoordinateLoss, privacy: PrivacyType) -> Compared:
+    """Somebody's mechanism as it is: what it loses, as it was proved or is proved now, and whether it promises less."""
+    made = expect(given, CoordinateMechanism, f"a mechanism for the points of a box as {name}", "load(file) reads one")
+    if made.box != loss.box:
+        raise InvalidInput(
+            f"{name} is about {made.box.name}, the others about {loss.box.name}: compare them on one box"
+        )
+    if made.claim is None or not np.array_equal(made.claim.prior.weights, prior.weights):
+        made = _WEIGHED[made.drawn_as](made, prior, loss)
+    if made.claim is None:
+        raise InvalidInput(f"{name} does not say what its noise loses: write it for a prior, as `sfumato known` does")
+    row, rate = _proved(name, made.claim.value, made), box_rate(privacy)
+    if made.rate <= rate:
+        return row
+    weaker = undecided(
+        f"its own promise is weaker: ε = {text_above(float(made.rate))} where {float(rate):.6g} is asked"
+    )
+    return replace(row, proved=weaker, measured={**row.measured, "note": weaker.reason})
 
 
 def _proved(name: str, loss: Fraction, made: Any, bound: Fraction | None = None) -> Compared:
@@ -118,7 +147,7 @@ def _in_floats(name: str, loss: float, why: str) -> Compared:
 def _table_rows(known: KnownMechanism, privacy: PrivacyType, prior: Prior, loss: CoordinateLoss) -> list[Compared]:
     """With outputs as they are, and remapped."""
     rows, table = [], table_on_box(known, privacy)
-    name = "laplace noise" if known.points == "noise" else f"smooth {known.name.replace('_', ' ')}"
+    name = noise_name(table.box) if known.points == "noise" else f"smooth {known.name.replace('_', ' ')}"
     for suffix, made in ((", in the box", with_loss(table, prior, loss)), (", remapped", remapped(table, prior, loss))):
         assert made.claim is not None
         rows.append(_proved(name + suffix, made.claim.value, made))
@@ -196,6 +225,12 @@ def remapped(mechanism: BoxMechanism, prior: Prior, loss: CoordinateLoss) -> Box
     places = best_places(_floats(mechanism.outputs, mechanism.box), masses, weighed.points, loss)
     weights, outputs = merged_columns(mechanism.weights, exact_points(places, mechanism.box.origin))
     return _with_loss(mechanism, weights, outputs, prior, loss, weighed)
+
+
+_WEIGHED: dict[str, Callable[[Any, Prior, CoordinateLoss], Any]] = {
+    "table": with_loss, "noise": lambda noise, prior, loss: noise,
+}  # fmt: skip
+"""The same mechanism with what it loses for a prior, which does not matter to noise that is the same everywhere."""
 
 
 def _floats(outputs: Sequence[Any], box: Box) -> Floats:

@@ -176,8 +176,8 @@ class BoxSearch:
     def design(self, noise: Callable[[], BoxTable | None] | None = None) -> BoxDesign:
         """Refine the side that loses more, until the gap is small enough; then a proof.
 
-        ``noise`` makes a table that is asked for where rounds end farther from the best than they should, and taken
-        where it loses less than theirs.
+        ``noise`` makes a table that is asked for where rounds end farther from the best than they should, or than
+        noise may be where somebody is content with little, and taken where it loses less than theirs.
         """
         return self.proved(self.found(noise))
 
@@ -195,7 +195,7 @@ class BoxSearch:
         if noise is not None and (self.aim.loss is None or before.value * self.safe > self.aim.loss):
             self._announce("moving noise that is the same everywhere to where it loses least")
             try:
-                found = noise() if self._gap() > self.tolerance else None
+                found = noise() if self._gap() > min(self.tolerance, TOLERANCE) else None
             except KeyboardInterrupt:
                 self.watch.stop()
         if found is not None and found.value < before.value:
