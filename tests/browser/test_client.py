@@ -165,6 +165,7 @@ def test_a_visitor_sends_what_is_shown_and_nothing_else(
     page.fill("#fields input", "52.01")
     page.click("#hide")
     assert json.loads(page.inner_text("#sent")) == shown
+    assert "when you say so" in page.inner_text("#sending")  # and not that nothing was sent, which nobody knows now
     page.click("#again")
     page.click("#hide")
     expect(page.locator("#send")).to_be_enabled()

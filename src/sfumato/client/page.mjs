@@ -45,7 +45,7 @@ function cellsOf(secrets) {
 /** What is sent stays the same when the page is opened again, where the browser keeps anything for it. */
 function storeOfDevice() {
   try {
-    return localStorage;
+    return localStorage ?? new Map();
   } catch {
     return new Map();
   }
