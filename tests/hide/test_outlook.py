@@ -69,6 +69,16 @@ def test_each_answer_says_what_it_would_do_to_how_many_rows() -> None:
     assert done.refused == "" and done.answers[1].endswith("(15 %), which tells that they were not inside")
 
 
+def test_axes_in_another_order_are_said_with_the_box_as_it_was_and_no_answer_that_would_not_help() -> None:
+    turned = {"box": "[-74.02, 40.70, -74.00, 40.72]"}  # as GeoJSON has it
+    swap = "box='40.7,-74.02,40.72,-74'"
+    found = sf.hide(table(), "1 km", dry_run=True, **turned)
+    assert swap in found.refused and found.outside == found.rows and found.answers == ()
+    assert swap in sf.hide(table(), "1 km", dry_run=True, h3=7, box=turned["box"]).refused
+    with pytest.raises(InvalidInput, match=swap):  # before anybody looks for cities there
+        sf.hide(table(), "1 km", prior="population", **turned)
+
+
 def test_too_many_strays_are_refused_with_the_same_lines() -> None:
     near = table().set_column(1, "lat", pa.array([40.7285] * 5 + points()["lat"].tolist()[5:]))
     found = sf.hide(near, "1 km", dry_run=True, **QUICK)

@@ -52,9 +52,7 @@ class Checked:
         domain = Domain.of(space)
         corners = release_family(domain).corners(domain)
         earth = on_the_ground(domain)
-        refuse_degrees(self.source, self.column)
-        if corners is not None and earth:
-            _refuse_other_axes(self.source, self.column, corners, self.said)
+        self.look_at_axes(domain)
         refuse_places(self.source, self.column, terms.drop, terms.stay, earth, corners)
         try:
             self.rehearse(domain, terms, whole=whole)
@@ -62,6 +60,13 @@ class Checked:
             found = replace(outlook_of(self.source, self.column, space), policy=terms.on_unknown, share=terms.share)
             error.args = (f"{error}. In all, {'; '.join([found.words, *found.answers[:2]])}",)
             raise
+
+    def look_at_axes(self, domain: Domain) -> None:
+        """Refuse units and an order of the axes that are not those of the box."""
+        corners = release_family(domain).corners(domain)
+        refuse_degrees(self.source, self.column)
+        if corners is not None and on_the_ground(domain):
+            _refuse_other_axes(self.source, self.column, corners, self.said)
 
     def rehearse(self, domain: Domain, terms: Terms, *, whole: bool) -> None:
         """Let the first rows, or all, go through a release that tells nothing."""

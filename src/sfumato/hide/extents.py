@@ -102,6 +102,8 @@ def extent_of(given: Any, *, earth: bool, unit: str, crs: Any = None, data: Path
     """
     if isinstance(given, PathLike) or (isinstance(given, str) and _names_a_file(given)):
         return _of_file(Path(given), unit, data, earth)
+    if isinstance(given, str) and re.fullmatch(r"\s*[\[(].*[\])]\s*", given):  # as in JSON
+        given = given.strip()[1:-1]
     if not isinstance(given, str):
         numbers = items(given, keyword("box"))
     elif _looks_like_numbers(given):

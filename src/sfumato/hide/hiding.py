@@ -20,6 +20,7 @@ from typing import Any, ParamSpec, Unpack
 from sfumato.arguments import file_path, flag, optional_function
 from sfumato.certify.amounts import amount
 from sfumato.certify.file import MECHANISM, file_of
+from sfumato.certify.protocol import Domain
 from sfumato.certify.verify import load
 from sfumato.design.families import design_family
 from sfumato.errors import InvalidFile, InvalidInput, keyword
@@ -204,7 +205,8 @@ def question_of(
     values: dict[str, Any] = {"privacy": privacy, "solve": _solve_table(wish), "release": _release_table(wish, column)}
     if wish.h3 is not None or wish.areas is not None:
         values["space"] = _cells_table(wish, earth, unit, source.file)
-        return Asked(spec_from_values(values, source="the question"), column)
+        said = extent_of(wish.box, earth=True, unit=unit, data=source.file).floats if wish.areas is None else None
+        return Asked(spec_from_values(values, source="the question"), column, corners=said)
     shop = _Shop(wish, Checked(source, column, target), looked, say)
     shop.check(privacy, unit)
     if isinstance(wish.box, Box):
@@ -212,21 +214,23 @@ def question_of(
     else:
         rate = rate_of_table(privacy, unit)
 
-        def space(extent: Extent) -> dict[str, Any]:
+        def in_cells(extent: Extent) -> dict[str, Any]:
             return extent.table(cell_side(rate, extent.sides, unit) if wish.cell is None else wish.cell)
 
         if is_data(wish.box):
             ranks = shop.ranks()
             extent = true_box(ranks, unit)
             if not dry:
-                shop.checked.look(spec_box(spec_from_values({"space": space(extent)})), shop.terms, whole=True)
+                shop.checked.look(spec_box(spec_from_values({"space": in_cells(extent)})), shop.terms, whole=True)
                 extent = shop.box(ranks, unit)
         else:
             crs = None if isinstance(column, Place | Geometry) else wish.crs
             extent = extent_of(wish.box, earth=earth, unit=unit, crs=crs, data=source.file)
-        values["space"] = space(extent)
+        values["space"] = in_cells(extent)
         shop.checked = replace(shop.checked, said=extent.floats)
     space = spec_box(spec_from_values(values))
+    if not dry:
+        shop.checked.look_at_axes(Domain.of(space))
     values["prior"] = (
         shop.prior(space) if is_data(wish.prior) else prior_table(wish.prior, space, source.file, wish.prior_column)
     )
@@ -376,7 +380,7 @@ def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> Asked:
 
 def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlook:
     """What a release would meet; a box or a prior from the data is not drawn, so that nothing is paid."""
-    space, limit, refused = None, TIME_LIMIT, ""
+    space, corners, limit, refused = None, None, TIME_LIMIT, ""
     given: Any
     if spec is not None:
         asked = _from_spec(spec, hide, wishes, source)
@@ -389,7 +393,8 @@ def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlo
         if is_data(wish.prior):
             wish = changed(wish, prior=None, prior_epsilon=None)
         try:
-            space = as_question(question_of(wish, source, dry=True).spec).space
+            asked = question_of(wish, source, dry=True)
+            space, corners = as_question(asked.spec).space, asked.corners
         except InvalidInput as error:
             if not is_data(wish.box):
                 raise
@@ -397,7 +402,7 @@ def _outlook(source: Source, spec: Spec | None, hide: Any, wishes: Any) -> Outlo
     source = with_decimal(source, column)
     terms, said = _terms(column, given), wishes.get("time_limit", limit)
     if space is not None:
-        refused = _refusal(Checked(source, column, source.file), space, terms)
+        refused = _refusal(Checked(source, column, source.file, corners), space, terms)
     return replace(
         outlook_of(source, column, space), policy=terms.on_unknown, share=terms.share,
         quantiles=spec is None and is_data(given.box), time_limit=said.limit if isinstance(said, Watch) else said,

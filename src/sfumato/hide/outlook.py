@@ -68,10 +68,10 @@ class Outlook:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What each policy would do to how many rows; nothing where no row needs one."""
+        """What each policy would do to how many rows; nothing where no row needs one, or all do: none of them helps."""
         gone = self.missing + self.unread
         left = gone + self.outside
-        if not left:
+        if left in (0, self.rows):
             return ()
         nearest, drop, error = (keyword("on_unknown", policy) for policy in ("nearest", "drop", "error"))
         reasons = [f"{gone:,} have no place"] * (gone > 0) + [f"{self.far:,} lie too far away"] * (self.far > 0)
@@ -93,7 +93,7 @@ class Outlook:
 
     def _part(self, many: int) -> str:
         """A number of rows in percent."""
-        return text_above(Fraction(100 * many, self.rows), 2)
+        return text_above(Fraction(100 * many, self.rows), 3)
 
     def _away(self, distance: float) -> str:
         return f"{text_above(distance, 4)} {self.unit}".rstrip()
