@@ -3,6 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import log2
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,11 @@ def test_entropies_of_known_distributions() -> None:
     assert sf.measures.shannon_entropy(prior) == pytest.approx(1.75)
     assert sf.measures.min_entropy(prior) == 1
     assert sf.measures.guessing_entropy(prior) == Fraction(1 * 4 + 2 * 2 + 3 + 4, 8)
-    assert sf.measures.shannon_entropy(sf.Prior.point(range(4), 2)) == 0
+    point, told = sf.Prior.point(range(4), 2), sf.Channel(range(4), np.eye(4))
+    nothing = [sf.measures.shannon_entropy(point), sf.measures.min_entropy(point)]
+    nothing += [measure(sf.Prior.uniform(range(4)), told) for measure in
+                (sf.measures.conditional_min_entropy, sf.measures.conditional_shannon_entropy)]  # fmt: skip
+    assert list(map(str, nothing)) == ["0.0"] * 4
     assert sf.measures.conditional_guessing_entropy(fair, flip) == Fraction(4, 3)
     assert sf.measures.conditional_min_entropy(fair, flip) == pytest.approx(-log2(2 / 3))
     assert sf.measures.min_mutual_information(fair, flip) == pytest.approx(log2(4 / 3))

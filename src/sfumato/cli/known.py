@@ -32,7 +32,7 @@ from sfumato.design import Comparison, known_mechanism, objectives
 from sfumato.design.comparison import compare_known as known_mechanisms
 from sfumato.design.comparison_rows import OPTIMAL, side_by_side
 from sfumato.design.families import design_family
-from sfumato.design.known import as_name
+from sfumato.design.known import mechanism_key
 from sfumato.design.objectives import Objective
 from sfumato.errors import InvalidInput, NotSupported, in_one_line
 from sfumato.files import DRAWN, place_for
@@ -331,7 +331,7 @@ def known(
         return
     if name is None or spec is None:
         raise InvalidInput("name a mechanism and a spec, such as: sfumato known planar-laplace spec.toml (or --list)")
-    key = as_name(name)
+    key = mechanism_key(name)
     target = place_for(output or Path(f"{key.replace('_', '-')}.sfm"), MECHANISM, overwrite=overwrite)
     with progress_line(f"reading {spec}") as say:
         question = _of_spec(spec)

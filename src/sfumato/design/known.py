@@ -34,7 +34,7 @@ def known_mechanism(
     Parameters
     ----------
     name
-        With dashes or underscores.
+        As the list has it, in any case, with dashes, spaces or underscores; or randomised response by its usual name.
     prior, loss
         With both, what the mechanism loses is proved too.
     remap
@@ -56,14 +56,17 @@ def known_mechanism(
     >>> told.outputs, told.proof.loss
     ((1,), Fraction(0, 1))
     """
-    privacy, key = expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=1) makes one"), as_name(name)
+    privacy, key = (
+        expect(privacy, PrivacyType, "a promise", "PrivacyType(space, epsilon=1) makes one"),
+        mechanism_key(name),
+    )
     if flag(remap, "remap") and (prior is None or loss is None):
         raise InvalidInput("a remap is for somebody who knows a prior and has a loss: give both")
     return design_family(privacy.space).known(MECHANISMS[key], privacy, prior, loss, remap)
 
 
-def as_name(name: Any) -> str:
-    """The name of a known mechanism as the list has it; the nearest ones where there is none."""
+def mechanism_key(name: Any) -> str:
+    """The name of a known mechanism as the list has it; :class:`NotSupported` with all of them where there is none."""
     key = name.strip().lower().replace("-", "_").replace(" ", "_") if isinstance(name, str) else ""
     key = {"randomised_response": "random_response", "randomized_response": "random_response"}.get(key, key)
     if key not in MECHANISMS:

@@ -12,6 +12,9 @@ from sfumato.certify.mechanism import Mechanism
 from sfumato.certify.noise import BoxNoise
 from sfumato.numbers import float_above, text_above, text_below
 
+SAME_NOISE = "the same noise everywhere"
+"""How a ``method`` begins that is noise, or noise that is moved to where it loses least."""
+
 
 @dataclass(frozen=True, eq=False)
 class Design:

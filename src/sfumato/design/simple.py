@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.design.answer import NO_MULTIPLIERS, Answer, Multipliers
 from sfumato.design.problem import Problem, with_actions
+from sfumato.design.result import SAME_NOISE
 from sfumato.design.same_noise import same_noise
 from sfumato.lp import Limit
 from sfumato.lp.cone.near import exponential_shares
@@ -72,7 +73,7 @@ def _noises(problem: Problem, quick: bool) -> Iterator[tuple[Floats, str]]:
         yield matrix, "exponential noise"
     noise = same_noise(problem) if problem.objective.plain and not quick else None
     if noise is not None:
-        yield noise, "the same noise everywhere"
+        yield noise, SAME_NOISE
 
 
 def _with_few_outputs(problem: Problem, outputs: int, quick: bool) -> Iterator[tuple[Floats, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.design.boxes.choice import noise_design, too_large
 from sfumato.design.boxes.optimal import silent_loss
 from sfumato.design.calibration import calibrate
-from sfumato.design.result import BoxDesign, Design
+from sfumato.design.result import SAME_NOISE, BoxDesign, Design
 from sfumato.errors import NotConverged, NotSupported, SolverError, keyword
 from sfumato.hide.remedies import more_time, patches_on, room_words, time_words
 from sfumato.measures.uncertainty import prior_loss
@@ -23,10 +23,9 @@ from sfumato.specs.question import Question
 from sfumato.specs.spec import Spec
 from sfumato.watch import Watch
 
-_SAME = "the same noise everywhere"
 _OWN = "a table of its own for this box"
-_KINDS = {"noise": _SAME, "table": _OWN}
-_AS_NOISE = {"noise": _SAME, "table": f"{_SAME}, moved to where it loses least"}
+_KINDS = {"noise": SAME_NOISE, "table": _OWN}
+_AS_NOISE = {"noise": SAME_NOISE, "table": f"{SAME_NOISE}, moved to where it loses least"}
 """What is found on a box, and what stands in for a table that is too large, in words."""
 
 
@@ -45,7 +44,19 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Named:
-    """What a promise is about, and how distances between two of them are said; nothing where these are of points."""
+    """What a promise is about, in words; for points of a box only the first two are said.
+
+    Parameters
+    ----------
+    many
+        "a table for 9 **cells**", "the promise is about these **cells**".
+    apart
+        "odds between two **cells whose middles are** 500 m apart at most double".
+    between
+        "500 m **between middles of cells**", after a distance.
+    taken
+        "the promise is about these cells and not about every metre: **two points on the two sides …**".
+    """
 
     many: str
     apart: str
@@ -99,7 +110,7 @@ def chosen(question: Question, watch: Watch, progress: Callable[[Any], object] |
         return _standing(design, question.space.unit, silent, usual)
 
     same = _AS_NOISE[best.mechanism.drawn_as]
-    if best.method.startswith(_SAME) and too_large(question.privacy):
+    if best.method.startswith(SAME_NOISE) and too_large(question.privacy):
         if patches_on(question, question.space, question.prior.float_weights) is None:
             return Chosen(best, f"{same}, since the box is too large for a table{beside(best)}{room_words(question)}")
         longer = f"; {more_time(watch)} may find one" if watch.over else ""
@@ -109,7 +120,7 @@ def chosen(question: Question, watch: Watch, progress: Callable[[Any], object] |
     noise, wanted = _noise(question), time_words(question, best, watch)
     if noise is None or best.loss <= noise.loss:
         return Chosen(best, f"{_OWN}{beside(best)}; {wanted}")
-    return Chosen(noise, f"{_SAME}{beside(noise)}; {wanted}")
+    return Chosen(noise, f"{SAME_NOISE}{beside(noise)}; {wanted}")
 
 
 def calibrated(
@@ -130,7 +141,9 @@ def calibrated(
 
 
 def _noise(question: Question) -> BoxDesign | None:
-    """Noise with its loss and bound; None where a box is too small for it. Who asked for an end is not asked again."""
+    """Noise with its loss and bound, whatever time is left, so that there is something beside the table; None where a
+    box is too small for it.
+    """
     assert question.privacy is not None
     try:
         return noise_design(question.prior, question.loss, question.privacy, Watch(None), None)
@@ -140,16 +153,13 @@ def _noise(question: Question) -> BoxDesign | None:
 
 def _standing(best: Design, unit: str, silent: float, usual: float | None, name: str = "distance") -> str:
     """What is lost, the least that is possible, what Laplace noise loses, and who tells nothing: in this order."""
+    moved = name == "distance"
 
     def shown(number: str) -> str:
-        return f"{number} {unit}".rstrip()
+        return f"{number} {unit}".rstrip() if moved else number
 
-    lost = f"points move {shown(text_above(best.loss, 3))} on average"
-    if name != "distance":
-        lost = f"{name} {text_above(best.loss, 3)} on average"
-        unit = ""
     words = [
-        lost,
+        f"{'points move' if moved else name} {shown(text_above(best.loss, 3))} on average",
         f"at best {shown(text_below(best.bound, 3))}" if best.bound > 0 else "how little is possible is not known",
     ]
     if usual is not None:

@@ -45,12 +45,12 @@ def mutual_information(prior: Prior, channel: Channel) -> float:
 
 def min_entropy(prior: Prior) -> float:
     """H_∞(π) = −log₂ max_x π_x."""
-    return -log2(as_prior(prior).weights.max())
+    return 0.0 - log2(as_prior(prior).weights.max())  # for a point 0, where −log₂ 1 would be −0.0
 
 
 def conditional_min_entropy(prior: Prior, channel: Channel) -> float:
-    """H_∞(π, C) = −log₂ Σ_y max_x π_x C_xy (paper C, 3.5)."""
-    return -log2(bayes_vulnerability(prior, channel))
+    """H_∞(π, C) = −log₂ Σ_y max_x π_x C_xy (:data:`sfumato.papers.TITLES`, C, 3.5)."""
+    return 0.0 - log2(bayes_vulnerability(prior, channel))
 
 
 def min_mutual_information(prior: Prior, channel: Channel) -> float:
@@ -85,4 +85,4 @@ def _guesses(table: Array) -> Any:
 
 def _entropy_bits(probabilities: NDArray[np.float64]) -> float:
     positive = probabilities[probabilities > 0]
-    return float(-(positive * np.log2(positive)).sum())
+    return 0.0 - float((positive * np.log2(positive)).sum())

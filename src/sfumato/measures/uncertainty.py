@@ -98,7 +98,7 @@ def bayes_vulnerability(prior: Prior, channel: Channel) -> Any:
 
 
 def bayes_risk(prior: Prior, channel: Channel) -> Any:
-    """1 minus Bayes vulnerability."""
+    """1 minus Bayes vulnerability: the chance that the best guess is wrong."""
     return 1 - bayes_vulnerability(prior, channel)
 
 

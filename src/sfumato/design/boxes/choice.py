@@ -21,7 +21,7 @@ from sfumato.design.boxes.optimal import LARGEST_LATTICE, Aim, BoxSearch
 from sfumato.design.boxes.patches import clamped_points, clamped_rows
 from sfumato.design.boxes.question import box_question
 from sfumato.design.boxes.table import PROOF_SECONDS, BoxTable, best_places, moved_outputs
-from sfumato.design.result import BoxDesign
+from sfumato.design.result import SAME_NOISE, BoxDesign
 from sfumato.errors import NotSupported, SolverError
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.lp.cone.program import ColumnProgress
@@ -133,7 +133,7 @@ def noise_design(
     noise = noise_on_box(prior, loss, privacy, enough)
     assert noise.claim is not None
     bound = Fraction(0) if noise.claim.bound is None else noise.claim.bound.value
-    method = f"the same noise everywhere{why}"
+    method = f"{SAME_NOISE}{why}"
     seconds = {"solve": watch.spent, "bound": 0.0, "certify": 0.0, "total": watch.spent}
     return BoxDesign(noise, noise.claim.value, bound, method, 0, seconds, stopped=watch.over)
 

@@ -37,7 +37,7 @@ from sfumato.design.boxes.table import (
     moved_outputs,
     table_claim,
 )
-from sfumato.design.result import BoxDesign
+from sfumato.design.result import SAME_NOISE, BoxDesign
 from sfumato.errors import NotConverged, PrivacyViolation, TooLarge
 from sfumato.losses.coordinates import CoordinateLoss
 from sfumato.lp.cone.general import solve_blocks
@@ -524,7 +524,7 @@ class BoxSearch:
         how = "conic program" if self.patches is None else "conic programs of patches"
         method = f"{how} on {' × '.join(map(str, mechanism.rounding.shape))} lattice points"
         if self.noisy:
-            method = f"the same noise everywhere, moved to where it loses least, {method[len(how) + 1 :]}"
+            method = f"{SAME_NOISE}, moved to where it loses least, {method[len(how) + 1 :]}"
         if len(mechanism.outputs) == 1:
             method = "nothing is told"
         if not bound and not stopped and self.table.value and "bound" in self.aim.sides:

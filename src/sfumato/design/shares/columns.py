@@ -8,6 +8,8 @@ dual numbers B and m is the best there is when no ray r, p·r = 1, has more than
 That is convex in r: over a list it is looked up; without one, rays are improved one change at a time (a secret moves
 from low to high where all distances are one, one side of an edge rises on a line), or by linear programs, each of which
 maximises the tangent at a ray. Such a search finds good columns and proves nothing.
+
+``wanted`` is the centred workload A − Ap 1ᵀ, ``weights`` are p, and W is Σ q r rᵀ over the columns of a mechanism.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class RaySource(Protocol):
         """Whether what ``beyond`` says is about all rays."""
 
     def start(self, wanted: Floats) -> Floats:
-        """Columns to begin with."""
+        """Columns to begin with, for a centred workload."""
 
     def beyond(self, measure: ColumnMeasure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
         """Columns r with the most of |B r|² − m·r, in falling order, and what they have."""
@@ -107,7 +109,7 @@ class Listed:
         return self.rays[_generator().choice(len(self.rays), _STARTS // 2, replace=False)]
 
     def beyond(self, measure: ColumnMeasure, columns: Floats, watch: Watch) -> tuple[Floats, Floats]:
-        """Looked up."""
+        """Of all rays, the ``_STARTS`` with the most."""
         excess = ((self.rays @ measure.dual.T) ** 2).sum(axis=1) - self.rays @ measure.prices
         order = np.argsort(-excess)[:_STARTS]
         return self.rays[order], excess[order]
@@ -144,6 +146,7 @@ class HighAndLow:
         return _best(*self._improved(np.concatenate(tries), gram, measure.prices, watch))
 
     def _drawn(self, root: Floats, count: int) -> Floats:
+        """Columns in which a share 1/(1 + f) of secrets is high: those where a Gaussian is largest."""
         values = self.generator.standard_normal((count, len(root))) @ root
         return np.where(
             values > np.quantile(values, self.factor / (1 + self.factor), axis=1, keepdims=True), self.factor, 1.0
@@ -209,20 +212,20 @@ class UpAndDown:
         """What lies left of an edge keeps its values, what lies right of it is multiplied: three sums along the line
         give |B r|² after every turn.
         """
-        before, each = np.tril(gram, -1), np.arange(len(steps))
+        lower, each = np.tril(gram, -1), np.arange(len(steps))
         for _ in range(_CHANGES):
             watch.check()
             columns = self._of(steps)
             meeting = columns * (columns @ gram)
-            both, left = (
-                np.cumsum(meeting, axis=1),
-                np.cumsum(2 * columns * (columns @ before.T) + np.diag(gram) * columns**2, axis=1),
-            )
-            square, paid = both[:, -1], (columns * prices).sum(axis=1)
+            # what the secrets left of an edge add to |B r|²: with all secrets, and with those left of it
+            with_all = np.cumsum(meeting, axis=1)
+            with_left = np.cumsum(2 * columns * (columns @ lower.T) + np.diag(gram) * columns**2, axis=1)
+            square, paid = with_all[:, -1], (columns * prices).sum(axis=1)
             mass, cost = np.cumsum(columns * self.weights, axis=1)[:, :-1], np.cumsum(columns * prices, axis=1)[:, :-1]
             factor = np.exp(-2 * steps * self.rates)
-            left, both = left[:, :-1], both[:, :-1]
-            squares = left + 2 * factor * (both - left) + factor**2 * (square[:, None] - 2 * both + left)
+            with_all, with_left = with_all[:, :-1], with_left[:, :-1]
+            across, right = with_all - with_left, square[:, None] - 2 * with_all + with_left
+            squares = with_left + 2 * factor * across + factor**2 * right
             masses, costs = mass + factor * (1 - mass), cost + factor * (paid[:, None] - cost)
             after, excess = squares / masses**2 - costs / masses, square - paid
             best = after.argmax(axis=1)

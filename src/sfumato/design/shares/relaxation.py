@@ -1,4 +1,7 @@
-"""A lower bound on N times the variance where the rays of a promise are too many to be listed.
+"""A lower bound on tr(A W⁻¹ Aᵀ) where the rays of a promise are too many to be listed.
+
+W is Σ q r rᵀ over the columns of a mechanism, and N times the variance is |Ap|² less: who asks for a bound on that
+takes it off.
 
 Let the cone of the promise be {r : G r ≥ 0}, or its lift {(r, c) : c ≤ r_x ≤ f c} where all distances are one. Products
 of two of these forms are not negative, so for numbers Λ ≥ 0 (a symmetric table) and prices m
@@ -8,7 +11,7 @@ of two of these forms are not negative, so for numbers Λ ≥ 0 (a symmetric tab
 where a lift is left out of H by a Schur complement. The best B for an H has 2 tr(A Bᵀ) = 2‖A H^{1/2}‖_* (the sum of the
 singular values), so that
 
-    no mechanism has less than  2‖A H^{1/2}‖_* − m·1 − |Ap|².
+    no mechanism has less than  2‖A H^{1/2}‖_* − m·1.
 
 That is concave in (m, Λ), with gradient H^{−1/2} (H^{1/2} AᵀA H^{1/2})^{1/2} H^{−1/2} with respect to H: the W of the
 relaxed problem. L-BFGS climbs it; a barrier keeps H definite. Whatever it returns is a bound, up to the rounding of an
@@ -32,7 +35,9 @@ from sfumato.watch import Watch
 _MOST_FORMS = 400  # Constraints of which all products are taken: those of the shortest pairs.
 _BARRIERS = (1e-1, 1e-2, 1e-3, 1e-4)  # parts of the logarithm of det H that count, one after the other
 _STEPS = 6000  # of L-BFGS, for each of them
-_MARGIN = 1e-7  # of the value: eigenvalues of H are good to 1e-13 of the largest, their roots to 3e-7 of its root
+# Of the value, which is a square of roots: eigenvalues of H are good to 1e-14 of the largest, and none is below
+# ``_DEFINITE`` of it, so that roots are good to 2e-8 of the largest root.
+_MARGIN = 1e-7
 _TRIES = 40  # of what all other products begin with
 _DEFINITE = 1e-13  # of the largest eigenvalue is the least that is told from 0
 
@@ -130,23 +135,28 @@ def _chained(privacy: PrivacyType, weights: Floats, wanted: Floats) -> tuple[Rel
     forms[rows, starts] = 1.0
     forms[rows, ends] = -np.exp(-both)
     relaxation = Relaxation(forms, weights, wanted, False)
-    number = np.zeros((n, n), dtype=np.int64)
-    number[ends, starts] = rows
-    above, below, reach = np.zeros((n, len(rows))), np.zeros((n, len(rows))), np.zeros(n)
+    form_of = np.zeros((n, n), dtype=np.int64)  # [x, z] has the number of r_z − e^{−εd} r_x
+    form_of[ends, starts] = rows
+    nonnegative, bounded, reach = np.zeros((n, len(rows))), np.zeros((n, len(rows))), np.zeros(n)
     far, before = shortest_path(csr_array((both, (ends, starts)), shape=(n, n)), return_predecessors=True)
     for x in range(n):
         nearest = int(np.argmin(np.where(np.arange(n) == x, np.inf, far[x])))
-        down, up, rate = number[x, nearest], number[nearest, x], far[x, nearest]
-        above[x, up], above[x, down] = 1 / -np.expm1(-2 * rate), np.exp(-rate) / -np.expm1(-2 * rate)
+        # r_x = (up + e^{−rate}·down) / (1 − e^{−2·rate}), up = r_x − e^{−rate} r_z and down = r_z − e^{−rate} r_x
+        down, up, rate = form_of[x, nearest], form_of[nearest, x], far[x, nearest]
+        nonnegative[x, up] = 1 / -np.expm1(-2 * rate)
+        nonnegative[x, down] = np.exp(-rate) / -np.expm1(-2 * rate)
         reach[x] = 1 / float(weights @ np.exp(-far[x]))
+        # c_x p·r − r_x = c_x Σ_w p_w (r_w − e^{−εD(x, w)} r_x), and on the way from x to w each link from a secret to a
+        # z adds its form, times e^{−εD(z, w)}, to the bracket
         carried = weights.copy()  # Σ p_w e^{−εD(z, w)} over all w that are reached from x through z
         for z in np.argsort(-far[x], kind="stable")[:-1]:
-            link, back = number[before[x, z], z], before[x, z]
-            below[x, link] = reach[x] * carried[z]
+            back = before[x, z]
+            link = form_of[back, z]
+            bounded[x, link] = reach[x] * carried[z]
             carried[back] += carried[z] * np.exp(-both[link])
-    if not (np.isfinite(reach).all() and np.isfinite(below).all()):
+    if not (np.isfinite(reach).all() and np.isfinite(bounded).all()):
         return relaxation, np.full(n + len(relaxation.products[0]), np.nan)
-    table = above.T @ below
+    table = nonnegative.T @ bounded
     table = table + table.T
     table[np.diag_indices_from(table)] /= 2
     few = table.max()

@@ -3,10 +3,11 @@
 One respondent adds a row of the right inverse W to the estimate, so that with guessed shares p the share of x has the
 variance V_x(p)/N with
 
-    V_x(p) = Σ_z p_z m_z − p_x²,   m_z = Σ_y M_zy W_yx²,
+    V_x(p) = Σ_z p_z m_z(x) − p_x²,   m_z(x) = Σ_y M_zy W_yx²,
 
 and p_x (1 − p_x)/N if everybody answered in the clear. V_x is concave in p. At the worst p all of 1 − p_x lies on the
-z ≠ x with the largest m_z, and p_x = (m_x − m_z)/2, moved into [0, 1]: no guess is needed, and no shares are worse.
+z ≠ x with the largest m_z(x), and p_x = (m_x(x) − m_z(x))/2, moved into [0, 1]: no guess is needed, and no shares are
+worse.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class SurveyPlan:
 
     def _needed(self, variances: Floats, error: Number, width: float) -> int:
         wanted = positive(float(as_written(error, "the error")), "the error")
-        if wanted >= 1:  # which every estimate of a share keeps
+        if wanted >= 1:  # such an error says nothing of a share
             meant = f"{wanted:g} % is {wanted / 100:g}"
             raise InvalidInput(f"an error of a share is less than 1, found {wanted:g}: {meant}")
         ratio = width / wanted
@@ -153,7 +154,7 @@ def _recovery(table: Any, reference: Prior) -> Recovery:
 def _worst(recovery: Recovery, secrets: tuple[Any, ...]) -> SurveyPlan:
     """Each share at the shares for which its variance is largest."""
     ((matrix,), (inverse,)) = recovery.matrices, recovery.inverses
-    seconds = matrix @ inverse**2  # m_z for each share: rows z, columns x
+    seconds = matrix @ inverse**2  # m_z(x): rows z, columns x
     own = np.diagonal(seconds).copy()
     np.fill_diagonal(seconds, -np.inf)
     others = seconds.max(axis=0) if len(secrets) > 1 else own
@@ -180,7 +181,9 @@ def plan_curve(
     build
         From ε to a mechanism or a channel, such as a design or a known mechanism.
     epsilons
-        Positive, in any order.
+        Positive; the plans are in rising order of ε, one for each.
+    guess, worst
+        As for :func:`survey_plan`, at every ε.
 
     Examples
     --------

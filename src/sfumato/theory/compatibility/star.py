@@ -4,7 +4,7 @@ At a fixed ε the least chance of missing the ball, δ*(ε), is the loss of the 
 one design problem (:func:`sfumato.design.design`). Its mechanism shows δ*(ε) ≤ loss, its multipliers δ*(ε) ≥ bound, and
 the kernel has accepted both. δ* does not grow with ε, so rungs of a ladder (:mod:`sfumato.theory.compatibility.curves`)
 enclose ε*: a mechanism at the upper one and, at the lower one, multipliers that no mechanism can answer, a Farkas
-certificate of "no (γ, δ)-utility at this ε".
+certificate of "no (γ, δ)-utility at this ε". The paper is E of :data:`sfumato.papers.TITLES`.
 """
 
 from __future__ import annotations
