@@ -130,6 +130,15 @@ def test_decimal_commas_are_found_said_and_written(folder: Path) -> None:
     assert "20 of 20 rows would be left out" in refused.stderr and "--decimal , if it stands" in refused.stderr
 
 
+def test_degrees_have_no_thousands(folder: Path) -> None:
+    rows = ["id;lat;lon", *(f"{row.id};{row.lat:.3f};{row.lon:.3f}" for row in table().to_pandas().itertuples())]
+    (folder / "trips.csv").write_text("\n".join([*rows, ""]).replace(".", ","))
+    done = hide("--hide", "1 km", *QUICK)
+    assert done.exit_code == 0 and "Coordinates have decimal commas" in done.stdout
+    released = (folder / "hidden.csv").read_text().splitlines()
+    assert all(re.fullmatch(r"p\d;4\d(,\d+)?;-7\d(,\d+)?", row) for row in released[1:])
+
+
 def test_columns_are_found_by_words_in_their_names_and_said(folder: Path) -> None:
     rows = (folder / "trips.csv").read_text().replace("id,lat,lon", "id,latitude_start,longitude_start")
     (folder / "trips.csv").write_text(rows)

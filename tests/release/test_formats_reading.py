@@ -120,6 +120,7 @@ XY = Position("x", "y")
 )
 def test_a_comma_before_decimals_is_known_where_it_can_be_nothing_else(texts: list[str], decimal: str) -> None:
     assert decimal_of(texts) == decimal
+    assert decimal_of(texts, degrees=True) == ("," if texts[:1] == ["1,234"] else decimal)
 
 
 @pytest.mark.parametrize(

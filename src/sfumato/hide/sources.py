@@ -267,7 +267,7 @@ def with_decimal(source: Source, column: Position) -> Source:
     """The same, which knows what stands before the decimals of coordinates, in a CSV file that has such columns."""
     if source.file is None or source.format != "csv" or isinstance(column, Geometry) or source.decimal is not None:
         return source
-    return replace(source, decimal=file_decimal(source.file, column.columns))
+    return replace(source, decimal=file_decimal(source.file, column.columns, degrees=isinstance(column, Place)))
 
 
 def _of_table(given: Any) -> Source:

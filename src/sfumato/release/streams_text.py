@@ -29,7 +29,7 @@ from sfumato.release.formats.reading import (
     told_with_file,
 )
 from sfumato.release.geometry import refuse_coordinate_keys, refuse_geometry_text, refuse_told, watched
-from sfumato.release.places import Geometry, Position
+from sfumato.release.places import Geometry, Place, Position
 from sfumato.release.rows import BadRow
 from sfumato.release.terms import Terms
 
@@ -45,7 +45,7 @@ def _decimal(source: Path, work: BatchRelease, delimiter: str | None, given: str
         if given == ",":
             raise InvalidInput(f"{keyword('decimal')} is for columns of coordinates")
         return "."
-    return given or file_decimal(source, work.taken, delimiter)
+    return given or file_decimal(source, work.taken, delimiter, degrees=isinstance(column, Place))
 
 
 def _records(

@@ -8,7 +8,7 @@ stands there.
 
 Where a number of a CSV file is written as 48,8566, with a decimal comma, it is read and written so. Half of the world
 writes a comma where the other half writes a point. Who knows it says it; otherwise the first rows say it, where they
-leave no doubt: a comma before three digits may as well stand between thousands.
+leave no doubt: a comma before three digits may as well stand between thousands, of which degrees have none.
 """
 
 from __future__ import annotations
@@ -127,10 +127,10 @@ def _sound(source: Path, batches: Iterator[Any]) -> Iterator[Any]:
         yield batch
 
 
-def file_decimal(source: Path, columns: Sequence[str], delimiter: str | None = None) -> str:
+def file_decimal(source: Path, columns: Sequence[str], delimiter: str | None = None, *, degrees: bool = False) -> str:
     """What stands before the decimals in columns of a CSV file, by its first rows."""
     block, final = next(file_blocks(source))
-    return decimal_in(block, delimiter_of(source, delimiter), columns, final=final)
+    return decimal_in(block, delimiter_of(source, delimiter), columns, final=final, degrees=degrees)
 
 
 def csv_names(source: Path) -> list[str]:
@@ -393,23 +393,27 @@ def check_decimal(given: str | None) -> str | None:
     return None if given is None else str(one_of(given, (".", ","), keyword("decimal")))
 
 
-def decimal_of(texts: Sequence[str]) -> str:
+def decimal_of(texts: Sequence[str], *, degrees: bool = False) -> str:
     """What stands before the decimals of numbers: a comma where one of them can be nothing else, and none has a point.
 
-    Texts that are no numbers in either way say nothing.
+    Texts that are no numbers in either way say nothing. A comma never stands between thousands of ``degrees``.
 
     Examples
     --------
     >>> decimal_of(["48,8566", "2", ""]), decimal_of(["48.8566", "2"]), decimal_of(["1,234", "2,345"])
     (',', '.', '.')
+    >>> decimal_of(["48,857", "2"], degrees=True)
+    ','
     """
     commas = [text for text in texts if _COMMA.fullmatch(text)]
     others = [text for text in texts if text and not _WHOLE.fullmatch(text) and not _COMMA.fullmatch(text)]
     pointed = any("." in text and any(sign.isdigit() for sign in text) for text in others)
-    return "," if not pointed and any(not _THOUSANDS.fullmatch(text) for text in commas) else "."
+    return "," if not pointed and any(degrees or not _THOUSANDS.fullmatch(text) for text in commas) else "."
 
 
-def decimal_in(block: bytes, delimiter: str | None, columns: Sequence[str], *, final: bool) -> str:
+def decimal_in(
+    block: bytes, delimiter: str | None, columns: Sequence[str], *, final: bool, degrees: bool = False
+) -> str:
     """What stands before the decimals in columns of a CSV file, by the first rows of its first block."""
     header = csv_header(block, delimiter, final=final)
     places = [] if header is None else sorted({header.names.index(name) for name in columns if name in header.names})
@@ -422,4 +426,4 @@ def decimal_in(block: bytes, delimiter: str | None, columns: Sequence[str], *, f
     except BadRow:  # which the release itself refuses, with the file
         return "."
     bounds = zip(found.starts.ravel().tolist(), found.ends.ravel().tolist(), strict=True)
-    return decimal_of([unquoted(data[a:b].tobytes().decode("utf-8", "replace")) for a, b in bounds])
+    return decimal_of([unquoted(data[a:b].tobytes().decode("utf-8", "replace")) for a, b in bounds], degrees=degrees)
