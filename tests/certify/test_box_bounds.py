@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.certify.box_bounds import box_covering, cubes_of, finite_prior, finite_shape, splits_to_depths
+from sfumato.certify.box_bounds import box_covering, cubes_of, finite_prior, finite_shape, splits_from_depths
 from sfumato.errors import InvalidInput
 from sfumato.spaces.box import box
 
@@ -27,7 +27,7 @@ def test_rounding_an_output_to_corners_loses_no_less_by_the_lowered_loss(metric,
     where = box(lengths, step=step, metric=metric)
     shape = finite_shape(where, parts)
     random = np.random.default_rng(seed)
-    splits = splits_to_depths(random.integers(0, 3, size=[n - 1 for n in shape]))
+    splits = splits_from_depths(random.integers(0, 3, size=[n - 1 for n in shape]))
     found = box_covering(where, parts, splits)
     lower, widths, _ = cubes_of(splits, shape)
     numbers = {tuple(corner): k for k, corner in enumerate(found.corners.tolist())}
@@ -45,7 +45,7 @@ def test_rounding_an_output_to_corners_loses_no_less_by_the_lowered_loss(metric,
 
 def test_the_loss_is_lowered_by_what_the_norm_bends():
     """Far from a secret by a square of the side over eight distances."""
-    found = box_covering(box((64, 64), step=1), (1, 1), splits_to_depths(np.zeros((63, 63), dtype=int)))
+    found = box_covering(box((64, 64), step=1), (1, 1), splits_from_depths(np.zeros((63, 63), dtype=int)))
     exact = np.hypot(*found.corners.T)
     lowered = exact - found.losses[:, 0] * float(found.unit)
     far = exact > 20

@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 
 import sfumato as sf
 from sfumato.certify import kernel
-from sfumato.certify.box_bounds import box_covering, finite_prior, finite_shape, splits_to_depths
+from sfumato.certify.box_bounds import box_covering, finite_prior, finite_shape, splits_from_depths
 from sfumato.certify.certificate import Certificate
 from sfumato.certify.coordinates import BoxBound, BoxClaim, BoxMechanism, prove_on_box
 from sfumato.certify.file import to_bytes
@@ -51,7 +51,7 @@ def written_box(where: Box) -> kernel.WrittenBox:
 def test_the_kernel_lowers_losses_as_the_arrays_do(metric: str, sides: Any, seed: int) -> None:
     where, parts = box(sides[0], step=sides[1], metric=metric), sides[2]
     shape = finite_shape(where, parts)
-    splits = splits_to_depths(np.random.default_rng(seed).integers(0, 3, size=[n - 1 for n in shape]))
+    splits = splits_from_depths(np.random.default_rng(seed).integers(0, 3, size=[n - 1 for n in shape]))
     arrays, alone = box_covering(where, parts, splits), kernel.LoweredLosses(written_box(where), list(parts), splits)
     assert alone.unit == arrays.unit
     assert alone.corners == [tuple(corner) for corner in arrays.corners.tolist()]
@@ -148,7 +148,7 @@ CASES = [((1,), "1/4", (1,)), ((2, 1), 1, (1, 2)), (("3/2", 2), ("3/4", 1), (1, 
 def test_multipliers_of_the_finite_problem_prove_a_bound(metric: str, sides: Any, tmp_path: Path) -> None:
     where, parts = box(sides[0], step=sides[1], metric=metric, unit="km"), sides[2]
     shape = finite_shape(where, parts)
-    splits = splits_to_depths(np.random.default_rng(3).integers(0, 2, size=[n - 1 for n in shape]))
+    splits = splits_from_depths(np.random.default_rng(3).integers(0, 2, size=[n - 1 for n in shape]))
     prior = Prior.on_cells(np.arange(1, len(where) + 1).reshape(where.shape), where)
     optimum, dual = dual_of(where, parts, splits, prior, 2.0)
     weights = np.full((len(rounding_of(where)), 1), 7)
@@ -170,7 +170,7 @@ def test_multipliers_of_the_finite_problem_prove_a_bound(metric: str, sides: Any
         claimed(optimum - 1e-6, splits=splits + b"\0")
     if 1 in splits:
         with pytest.raises((InvalidFile, InvalidChannel)):
-            claimed(optimum - 1e-6, splits=splits_to_depths(np.zeros([n - 1 for n in shape], dtype=int)))
+            claimed(optimum - 1e-6, splits=splits_from_depths(np.zeros([n - 1 for n in shape], dtype=int)))
     sf.save(made, tmp_path / "m.sfm")
     again = sf.load(tmp_path / "m.sfm")
     assert again.proof == made.proof
@@ -319,7 +319,7 @@ def test_classes_of_secrets_prove_the_sum_of_what_each_proves(metric: str, sides
     counts = np.random.default_rng(5).integers(1, 9, size=shape)
     prior = Prior.on_cells(counts, where)
     coarse = box(sides, step=tuple(s * m for s, m in zip(where.step, strides, strict=True)), metric=metric)
-    splits = splits_to_depths(np.zeros(shape // strides - 1, dtype=int))
+    splits = splits_from_depths(np.zeros(shape // strides - 1, dtype=int))
     numbers, total, parts = np.arange(len(where)).reshape(where.shape), 0.0, []
     for start in product(*map(range, strides)):
         own = tuple(slice(r, None, m) for r, m in zip(start, strides, strict=True))
@@ -331,7 +331,7 @@ def test_classes_of_secrets_prove_the_sum_of_what_each_proves(metric: str, sides
     first, second, action, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     joined = Dual(first, second, action, values, Fraction(1, 2**40))
     if axes == 1 or metric == "manhattan":  # nothing is taken off for outputs between secrets
-        everything, _ = dual_of(where, once, splits_to_depths(np.zeros(shape - 1, dtype=int)), prior, 2.0)
+        everything, _ = dual_of(where, once, splits_from_depths(np.zeros(shape - 1, dtype=int)), prior, 2.0)
         assert total <= everything + 1e-9
 
     def answers(value: float, dual: Dual) -> list[Any]:

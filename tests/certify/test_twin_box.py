@@ -13,7 +13,7 @@ from numba import njit
 
 import sfumato as sf
 from sfumato.certify import kernel, twin_box
-from sfumato.certify.box_bounds import box_covering, finite_shape, splits_to_depths
+from sfumato.certify.box_bounds import box_covering, finite_shape, splits_from_depths
 from sfumato.certify.box_certificate import box_certificate
 from sfumato.certify.coordinates import BoxBound, BoxClaim, prove_on_box
 from sfumato.certify.mechanism import Dual
@@ -62,7 +62,7 @@ def certificates(draw: st.DrawFn) -> tuple[Any, Any]:
 def _bound(draw: st.DrawFn, where: Any, random: Any) -> BoxBound | None:
     parts = tuple(2 if cells == 1 else 1 for cells in where.shape)
     shape = finite_shape(where, parts)
-    splits = splits_to_depths(random.integers(0, 2, size=[n - 1 for n in shape]))
+    splits = splits_from_depths(random.integers(0, 2, size=[n - 1 for n in shape]))
     corners, secrets = box_covering(where, parts, splits).losses.shape
     count = draw(st.integers(0, 6))
     pairs = np.array([random.choice(secrets, 2, replace=False) for _ in range(count)]).reshape(count, 2)

@@ -1,7 +1,9 @@
 """The finite problem whose optimum no mechanism on a box goes below: secrets, outputs and lowered losses.
 
 Secrets are the lower corners of the cells of a box, each cell cut into ``parts`` along the axes. Cubes between
-neighbouring secrets, halved where ``splits`` says so, cover all of them; their corners are the outputs. An output
+neighbouring secrets, halved where ``splits`` says so, cover all of them; their corners are the outputs. A bound for
+lower corners is one for all points: shifted by the same vector within their cells they are points with the same masses,
+and what a mechanism on the box loses is the mean, over these vectors, of what it loses on the shifted ones. An output
 anywhere is first moved to the bounding box of the secrets, then rounded at random to the corners of the cube Q that
 contains it, multilinearly: on average that is at most e_x(Q) farther from a secret x. So the loss
 
@@ -26,7 +28,7 @@ from sfumato.errors import InvalidInput
 from sfumato.numbers import Floats, Integers
 from sfumato.spaces.box import Box
 
-DIGITS = 24
+BITS = 24
 """Binary digits of the largest distance, in units of lowered losses: their squares and some more fit 64 bits."""
 
 _RATIO = 12  # binary digits after the point of a ratio of squares
@@ -94,12 +96,12 @@ def finite_prior(counts: NDArray[Any], parts: tuple[int, ...]) -> NDArray[Any]:
     return counts.ravel()
 
 
-def splits_to_depths(depths: Integers) -> bytes:
+def splits_from_depths(depths: Integers) -> bytes:
     """Which cubes are halved if each one between neighbouring secrets is cut alike, so often as its number says.
 
     Examples
     --------
-    >>> list(splits_to_depths(np.array([0, 2])))
+    >>> list(splits_from_depths(np.array([0, 2])))
     [0, 1, 1, 0, 0, 1, 0, 0]
     """
     patterns = [b"\0"]
@@ -138,7 +140,7 @@ def box_covering(box: Box, parts: tuple[int, ...], splits: bytes) -> Covering:
     Examples
     --------
     >>> from sfumato.spaces.box import box
-    >>> interval = box_covering(box((1,), step="1/4"), (1,), splits_to_depths(np.array([1, 0, 0])))
+    >>> interval = box_covering(box((1,), step="1/4"), (1,), splits_from_depths(np.array([1, 0, 0])))
     >>> [str(point) for point in interval.points]
     ['0', '1/8', '1/4', '1/2', '3/4']
     >>> [float(loss * interval.unit) for loss in interval.losses[1].tolist()]
@@ -187,13 +189,13 @@ def _from_secrets(points: Integers, shape: tuple[int, ...], depth: int) -> list[
 def _rulers(grid: tuple[Fraction, ...], ends: tuple[int, ...]) -> tuple[Fraction, list[Integers], list[Integers]]:
     """The unit of losses, and multiples of the lengths of a grid in it, rounded down and up.
 
-    The sum of the largest along all axes stays below 2^DIGITS. Nothing is rounded where that can be had.
+    The sum of the largest along all axes stays below 2^BITS. Nothing is rounded where that can be had.
     """
     denominator = lcm(*(length.denominator for length in grid))
     common = Fraction(gcd(*(int(length * denominator) for length in grid)), denominator)
     extent = sum((length * (end - 1) for length, end in zip(grid, ends, strict=True)), Fraction(0))
-    spare = DIGITS - int(extent / common).bit_length()
-    unit = common / (1 << spare) if spare >= 0 else extent / ((1 << DIGITS) - 4)
+    spare = BITS - int(extent / common).bit_length()
+    unit = common / (1 << spare) if spare >= 0 else extent / ((1 << BITS) - 4)
     below, above = [], []
     for length, end in zip(grid, ends, strict=True):
         p, q = (length / unit).as_integer_ratio()
@@ -232,10 +234,10 @@ def _bends(metric: str, below: list[Integers], above: list[Integers], width: int
     low = [[ruler[p], ruler[p + width]] for ruler, p in zip(below, places, strict=True)]
     high = [[ruler[p], ruler[p + width]] for ruler, p in zip(above, places, strict=True)]
     corners = list(product((0, 1), repeat=axes))
-    norms = [_norm(metric, [ends_of[b] for ends_of, b in zip(high, up, strict=True)], up=True) for up in corners]
+    norms = [_norm(metric, [z[b] for z, b in zip(high, corner, strict=True)], up=True) for corner in corners]
 
     def tangent(weights: list[Any], size: Any) -> Integers:
-        products = [sum(t * z[b] for t, z, b in zip(weights, low, up, strict=True)) // size for up in corners]
+        products = [sum(t * z[b] for t, z, b in zip(weights, low, corner, strict=True)) // size for corner in corners]
         return np.asarray(np.maximum.reduce([norm - along for norm, along in zip(norms, products, strict=True)]))
 
     if metric == "chebyshev":

@@ -265,7 +265,7 @@ def _box(box: Margins | None, channel: Channel) -> Margins | None:
     box = expect(box, Margins, "what entries lie between", "Margins.around(written, errors)")
     if box.low.shape != channel.shape:
         raise InvalidInput(f"a box for a matrix of shape {channel.shape} has that shape, found {box.low.shape}")
-    return None if box.exact else box
+    return None if box.known else box
 
 
 def _as_channel(matrix: Any, space: FiniteSpace | None) -> Channel:

@@ -165,7 +165,7 @@ def channel_rows(matrix: LabelledMatrix, tolerance: Fraction = TOLERANCE, what: 
 def _box(table: Array, errors: Array, sums: Array) -> Margins | None:
     """Where the entries lie; rows that cannot sum to 1 within their errors are divided by their sums, errors too."""
     box = Margins.around(table, errors)
-    if box.exact:
+    if box.known:
         return None
     off = (box.low.sum(axis=1) > 1) | (box.high.sum(axis=1) < 1)
     scale = np.where(off, sums, sums / sums)[:, None]

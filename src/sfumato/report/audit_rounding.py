@@ -1,10 +1,10 @@
 """Is some matrix that rounds to the numbers of a file private? Decided in rationals.
 
-A file tells each entry up to an error, so what it stands for is any matrix in a box whose rows sum to 1. Asking whether
-one of them keeps a promise is a linear program, coupled over columns by the sums of rows. Floats look for an answer,
-and either answer is checked exactly: a matrix in the box is put before
+A file tells each entry up to an error, so what it stands for is any matrix within margins whose rows sum to 1. Asking
+whether one of them keeps a promise is a linear program, coupled over columns by the sums of rows. Floats look for an
+answer, and either answer is checked exactly: a matrix within margins is put before
 :func:`~sfumato.privacy.satisfaction.satisfies`, and that there is none is shown by a combination of the inequalities,
-with every e^{εd} rounded up, that no point of the box satisfies. Unknowns are measured in errors, so that errors of
+with every e^{εd} rounded up, that no point within margins satisfies. Unknowns are measured in errors, so that errors of
 10^-17 are no harder than errors of a thousandth.
 """
 
@@ -60,7 +60,7 @@ class Margins:
         return cls(written, np.maximum(low, 0.0), np.minimum(high, 1.0))
 
     def rows(self, order: list[int]) -> Margins:
-        """The box with its rows in another order."""
+        """The margins with their rows in another order."""
         return Margins(self.written[order], self.low[order], self.high[order])
 
     @property
@@ -70,7 +70,7 @@ class Margins:
         return exact(gap.max())
 
     @property
-    def exact(self) -> bool:
+    def known(self) -> bool:
         """Whether every entry is known exactly."""
         return bool((self.low == self.high).all())
 
@@ -84,8 +84,8 @@ class Nearest:
     epsilon: float
 
 
-def private_within(box: Margins, channel: Channel, privacy: PrivacyType) -> Verdict:
-    """Whether some matrix in the box, with rows that sum to 1, keeps the promise.
+def private_within(margins: Margins, channel: Channel, privacy: PrivacyType) -> Verdict:
+    """Whether some matrix within margins, with rows that sum to 1, keeps the promise.
 
     Parameters
     ----------
@@ -103,27 +103,27 @@ def private_within(box: Margins, channel: Channel, privacy: PrivacyType) -> Verd
     >>> from sfumato.numbers import array
     >>> from sfumato.spaces import line
     >>> written = array([["0.667", "0.333"], ["0.333", "0.667"]], "a matrix", 2)
-    >>> box = Margins.around(written, written * 0 + Fraction(1, 2000))
-    >>> verdict = private_within(box, Channel(line(2), written), PrivacyType(line(2), alpha="1/2"))
+    >>> margins = Margins.around(written, written * 0 + Fraction(1, 2000))
+    >>> verdict = private_within(margins, Channel(line(2), written), PrivacyType(line(2), alpha="1/2"))
     >>> verdict.witness.channel.matrix[0].tolist()
     [Fraction(2, 3), Fraction(1, 3)]
     """
-    broken = _apart(box, channel, privacy)
+    broken = _apart(margins, channel, privacy)
     if broken is not None:
         return fails(broken)
-    if box.low.size <= _LARGEST_PROGRAM:
-        tight = _without_forced_zeros(Margins(*map(fractions, (box.written, box.low, box.high))), privacy)
+    if margins.low.size <= _LARGEST_PROGRAM:
+        tight = _with_forced_zeros(Margins(*map(fractions, (margins.written, margins.low, margins.high))), privacy)
         if tight is None:
             return fails("an output that is impossible for one secret is not for another")
         return _by_fractions(tight, channel, privacy) or _by_program(tight, channel, privacy)
-    return _by_repair(box, channel, privacy) or undecided(
-        f"a matrix of {box.low.size:,} entries is too large to look for one near it that keeps the promise"
+    return _by_repair(margins, channel, privacy) or undecided(
+        f"a matrix of {margins.low.size:,} entries is too large to look for one near it that keeps the promise"
     )
 
 
-def _apart(box: Margins, channel: Channel, privacy: PrivacyType) -> str | None:
-    """An output and a pair for which the smallest ratio in the box is too large, clearly enough for floats to see."""
-    low, high = floats(box.low), floats(box.high)
+def _apart(margins: Margins, channel: Channel, privacy: PrivacyType) -> str | None:
+    """An output and a pair for which the smallest ratio within margins is too large, by more than floats err."""
+    low, high = floats(margins.low), floats(margins.high)
     first, second = privacy.space.pairs
     with np.errstate(over="ignore"):
         factors = np.exp(privacy.rate * privacy.space.pair_distances.floats) * (1 + _CLEAR)
@@ -144,28 +144,30 @@ def _apart(box: Margins, channel: Channel, privacy: PrivacyType) -> str | None:
     return None
 
 
-def _without_forced_zeros(box: Margins, privacy: PrivacyType) -> Margins | None:
-    """The box in which an output that is impossible for a secret is so at any finite distance; None if it is empty."""
+def _with_forced_zeros(margins: Margins, privacy: PrivacyType) -> Margins | None:
+    """Margins in which an output that is impossible for a secret is so at any finite distance; None if nothing is
+    within them.
+    """
     finite = ~privacy.space.distances.infinite
-    gone = (finite.astype(np.int64) @ (box.high == 0).astype(np.int64)) > 0
-    if (box.low[gone] > 0).any():
+    gone = (finite.astype(np.int64) @ (margins.high == 0).astype(np.int64)) > 0
+    if (margins.low[gone] > 0).any():
         return None
-    low, high = box.low.copy(), box.high.copy()
+    low, high = margins.low.copy(), margins.high.copy()
     low[gone], high[gone] = Fraction(0), Fraction(0)
-    return Margins(box.written, low, high)
+    return Margins(margins.written, low, high)
 
 
 # ----------------------------------------------------------------- ways to find one
 
 
-def _private_in_box(box: Margins, channel: Channel, privacy: PrivacyType, table: Array) -> Verdict | None:
-    """The verdict that a matrix is in the box and private, if it is: exactly."""
-    if (table < box.low).any() or (table > box.high).any() or (table.sum(axis=1) != 1).any():
+def _confirmed(margins: Margins, channel: Channel, privacy: PrivacyType, table: Array) -> Verdict | None:
+    """The verdict that a matrix is within margins and private, if it is: exactly."""
+    if (table < margins.low).any() or (table > margins.high).any() or (table.sum(axis=1) != 1).any():
         return None
     candidate = Channel(channel.secrets, table, channel.outputs)
     if satisfies(candidate, privacy).outcome is not Outcome.HOLDS:
         return None
-    distance = exact(abs(table - fractions(box.written)).max())
+    distance = exact(abs(table - fractions(margins.written)).max())
     return _nearest(candidate, distance, privacy)
 
 
@@ -177,10 +179,10 @@ def _nearest(channel: Channel, distance: Fraction, privacy: PrivacyType) -> Verd
     )
 
 
-def _by_fractions(box: Margins, channel: Channel, privacy: PrivacyType) -> Verdict | None:
-    """The simplest fractions in the box: thirds and sixths come back from any number of digits."""
-    flat = [_simplest(low, high) for low, high in zip(box.low.ravel(), box.high.ravel(), strict=True)]
-    return _private_in_box(box, channel, privacy, object_array(flat, box.low.shape))
+def _by_fractions(margins: Margins, channel: Channel, privacy: PrivacyType) -> Verdict | None:
+    """The simplest fractions within margins: thirds and sixths come back from any number of digits."""
+    flat = [_simplest(low, high) for low, high in zip(margins.low.ravel(), margins.high.ravel(), strict=True)]
+    return _confirmed(margins, channel, privacy, object_array(flat, margins.low.shape))
 
 
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
@@ -192,17 +194,17 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
     return below + 1 / _simplest(1 / (high - below), 1 / (low - below))
 
 
-def _by_repair(box: Margins, channel: Channel, privacy: PrivacyType) -> Verdict | None:
-    """A repaired matrix that happens to lie in the box, for matrices too large for a program."""
+def _by_repair(margins: Margins, channel: Channel, privacy: PrivacyType) -> Verdict | None:
+    """A repaired matrix that happens to lie within margins, for matrices too large for a program."""
     try:
         mechanism = quantise(channel, privacy).mechanism
     except SfumatoError:
         return None
     table = mechanism.weights / float(mechanism.total)  # a power of two: exact
-    low, high = np.nextafter(floats(box.low), 2.0), np.nextafter(floats(box.high), -1.0)
+    low, high = np.nextafter(floats(margins.low), 2.0), np.nextafter(floats(margins.high), -1.0)
     if (table < low).any() or (table > high).any():
         return None
-    distance = exact(np.abs(table - floats(box.written)).max() * (1 + 2.0**-40))
+    distance = exact(np.abs(table - floats(margins.written)).max() * (1 + 2.0**-40))
     return _nearest(mechanism.channel, distance, privacy)
 
 
@@ -216,7 +218,7 @@ _Row: TypeAlias = tuple[list[tuple[int, Any]], Any]  # terms (unknown, coefficie
 class _Program:
     """Inequalities a·δ ≤ b and equations c·δ = d over δ = (entry − written) / error, ends lo ≤ δ ≤ hi; all exact.
 
-    The largest coefficient of a row is ±1; inequalities that hold in the whole box are left out.
+    The largest coefficient of a row is ±1; inequalities that hold within all of the margins are left out.
     """
 
     rows: list[_Row]
@@ -227,15 +229,15 @@ class _Program:
     places: NDArray[np.int64]
 
 
-def _program(box: Margins, privacy: PrivacyType) -> _Program | None:
+def _program(margins: Margins, privacy: PrivacyType) -> _Program | None:
     """None where there are too many inequalities; an inequality or sum without unknowns that is false stays in."""
-    shape = box.low.shape
-    free = np.flatnonzero((box.low < box.high).ravel())
+    shape = margins.low.shape
+    free = np.flatnonzero((margins.low < margins.high).ravel())
     number = np.full(shape, -1, dtype=np.int64)
     number.ravel()[free] = np.arange(len(free))
-    # an entry that is known has its value for a middle, and one that is not may have been written outside of the box
-    middle = np.where(number >= 0, box.written, box.low)
-    error = np.maximum(box.high - middle, middle - box.low)
+    # an entry that is known has its value for a middle, and one that is not may be written outside of its margins
+    middle = np.where(number >= 0, margins.written, margins.low)
+    error = np.maximum(margins.high - middle, middle - margins.low)
     rows = []
     space = privacy.space
     near, wide = floats(middle), floats(error)
@@ -257,8 +259,8 @@ def _program(box: Margins, privacy: PrivacyType) -> _Program | None:
             return None
     sums = [_row(zip(number[x], error[x], strict=True), 1 - middle[x].sum()) for x in range(shape[0])]
     flat = error.ravel()[free]
-    low = (box.low.ravel()[free] - middle.ravel()[free]) / flat
-    high = (box.high.ravel()[free] - middle.ravel()[free]) / flat
+    low = (margins.low.ravel()[free] - middle.ravel()[free]) / flat
+    high = (margins.high.ravel()[free] - middle.ravel()[free]) / flat
     return _Program(rows, sums, low, high, flat, free)
 
 
@@ -269,8 +271,8 @@ def _row(terms: Iterable[tuple[Any, Fraction]], side: Fraction) -> _Row:
     return [(i, value / scale) for i, value in unknown], side / scale
 
 
-def _by_program(box: Margins, channel: Channel, privacy: PrivacyType) -> Verdict:
-    program = _program(box, privacy)
+def _by_program(margins: Margins, channel: Channel, privacy: PrivacyType) -> Verdict:
+    program = _program(margins, privacy)
     if program is None:
         return undecided("too many pairs of entries near their bound to look for a matrix that keeps the promise")
     below = any(not row and side < 0 for row, side in program.rows)
@@ -279,19 +281,19 @@ def _by_program(box: Margins, channel: Channel, privacy: PrivacyType) -> Verdict
     closest, prices = _closest(program)
     if closest < 1 - _BORDER:
         inner = _inner(program, closest + max((1 - closest) / 8, _BORDER))
-        tables = () if inner is None else (_rounded(box, program, inner, bits) for bits in _GRIDS)
+        tables = () if inner is None else (_rounded(margins, program, inner, bits) for bits in _GRIDS)
         for table in tables:
-            verdict = _private_in_box(box, channel, privacy, table)
+            verdict = _confirmed(margins, channel, privacy, table)
             if verdict is not None:
                 return verdict
     elif _refuted(program, prices):
         return fails(_NONE)
-    return _exactly(box, program, channel, privacy) or undecided(
+    return _exactly(margins, program, channel, privacy) or undecided(
         "whether a matrix that rounds to it keeps the promise is too close to tell"
     )
 
 
-def _exactly(box: Margins, program: _Program, channel: Channel, privacy: PrivacyType) -> Verdict | None:
+def _exactly(margins: Margins, program: _Program, channel: Channel, privacy: PrivacyType) -> Verdict | None:
     """The program in rationals, for small ones on the border: rows that sum to 1 only if every entry is at an end."""
     if len(program.low) > _LARGEST_EXACT or len(program.rows) > 8 * _LARGEST_EXACT:
         return None
@@ -303,13 +305,14 @@ def _exactly(box: Margins, program: _Program, channel: Channel, privacy: Privacy
         return fails(_NONE)
     if solution.primal is None:
         return None
-    return _private_in_box(box, channel, privacy, _placed(box, program, solution.primal + program.low))
+    return _confirmed(margins, channel, privacy, _placed(margins, program, solution.primal + program.low))
 
 
 def _lp(program: _Program, radius: float | None) -> LinearProgram:
-    """Without a radius: the least r with a point in r times the box. With one: the most room s inside that box.
+    """Without a radius: the least r with a point within margins that is at most r errors from 0 in any entry. With one:
+    the most room s around a point that is no farther than the radius.
 
-    Unknowns are δ, free, and r or −s at the end.
+    Unknowns are δ, free, and at the end r ≥ 0, or s ≥ 0, which costs −1.
     """
     count = len(program.low)
     room = [] if radius is None else [(count, 1.0)]
@@ -351,26 +354,26 @@ def _inner(program: _Program, radius: float) -> NDArray[np.float64] | None:
     return None if solution.primal is None or solution.primal[-1] <= 0 else np.asarray(solution.primal[:-1])
 
 
-def _placed(box: Margins, program: _Program, point: Array) -> Array:
+def _placed(margins: Margins, program: _Program, point: Array) -> Array:
     """The matrix of a point."""
-    flat = np.where(box.low < box.high, box.written, box.low).ravel()
+    flat = np.where(margins.low < margins.high, margins.written, margins.low).ravel()
     flat[program.places] += program.error * point
-    return flat.reshape(box.low.shape)
+    return flat.reshape(margins.low.shape)
 
 
-def _rounded(box: Margins, program: _Program, point: NDArray[np.float64], bits: int) -> Array:
+def _rounded(margins: Margins, program: _Program, point: NDArray[np.float64], bits: int) -> Array:
     """The matrix of a point with entries on a grid; what rows miss goes to the entry that may take most."""
-    flat = _placed(box, program, fractions(point)).ravel()
+    flat = _placed(margins, program, fractions(point)).ravel()
     flat[program.places] = object_array(Fraction(round(value * 2**bits), 2**bits) for value in flat[program.places])
-    result = flat.reshape(box.low.shape)
-    widest = np.argmax(box.high - box.low, axis=1)
+    result = flat.reshape(margins.low.shape)
+    widest = np.argmax(margins.high - margins.low, axis=1)
     for x, y in enumerate(widest):
         result[x, y] += 1 - sum(result[x].tolist(), Fraction(0))
     return result
 
 
 def _refuted(program: _Program, prices: list[float]) -> bool:
-    """Whether Σ λ (a·δ − b) + Σ μ (c·δ − d) > 0 on the whole box, λ ≥ 0: then no point of it has a·δ ≤ b, c·δ = d."""
+    """Whether Σ λ (a·δ − b) + Σ μ (c·δ − d) > 0 for all δ within margins, λ ≥ 0: then none has a·δ ≤ b, c·δ = d."""
     total = [Fraction(0)] * len(program.low)
     value = Fraction(0)
     for (terms, side), price in zip([*program.rows, *program.sums], prices, strict=True):

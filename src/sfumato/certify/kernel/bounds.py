@@ -53,14 +53,14 @@ def check_bound(header: Header, sections: Sections, losses: Any = None) -> Fract
     # S is summed in integers, in units of 1 / common
     units = [*(unit for _, _, unit in parts), dual_unit / grain, dual_unit / event_grain]
     common = math.lcm(*(unit.denominator for unit in units))
-    factors = [unit.numerator * (common // unit.denominator) for unit in units]
+    *scales, dual_scale, event_scale = (unit.numerator * (common // unit.denominator) for unit in units)
     total = 0
     for x in range(n):
         reduced = [0] * actions
-        add_duals(x, factors[-2], reduced)
-        add_events(x, factors[-1], reduced)
-        for factor, (table, weights, _) in zip(factors, parts, strict=False):
-            weight = factor * weights[x]
+        add_duals(x, dual_scale, reduced)
+        add_events(x, event_scale, reduced)
+        for scale, (table, weights, _) in zip(scales, parts, strict=True):
+            weight = scale * weights[x]
             reduced = [r + weight * value for r, value in zip(reduced, table.column(x), strict=True)]
         total += min(reduced)
     bound, claimed = Fraction(total, common) - paid - event_costs * dual_unit, bound_of(claims)
@@ -70,11 +70,14 @@ def check_bound(header: Header, sections: Sections, losses: Any = None) -> Fract
 
 
 Adder = Callable[[int, int, list[int]], None]
-"""Adds its part of S[x], times a factor, to a list with a number for every action."""
+"""Adds its part of S[x], times a scale, to a list with a number for every action."""
 
 
 def dual_sums(header: Header, sections: Sections, n: int, actions: int) -> tuple[Adder, int]:
-    """Σ_z Z[x,z,w] − Σ_z f·Z[z,x,w] for a secret and every action, in units of dual_unit / grain; and the grain."""
+    """Σ_z Z[x,z,w] − Σ_z f·Z[z,x,w] for a secret and every action, in units of dual_unit / grain; and the grain.
+
+    Every f is rounded up to a multiple of 1 / grain: a common denominator of them, if that is not too long.
+    """
     first, second, action = (unsigned(sections[f"dual_{part}"], 4) for part in ("from", "to", "action"))
     value = reader(sections["dual"], header.widths["dual"])
     if any(x >= n or z >= n or x == z for x, z in zip(first, second, strict=True)) or max(action, default=0) >= actions:
@@ -93,11 +96,11 @@ def dual_sums(header: Header, sections: Sections, n: int, actions: int) -> tuple
 
     grain = functools.reduce(with_denominator, (f for x in range(n) for _, f in spendings(x)), 1)
 
-    def add(x: int, factor: int, reduced: list[int]) -> None:
+    def add(x: int, scale: int, reduced: list[int]) -> None:
         for k in gaining[gained[x] : gained[x + 1]]:
-            reduced[action[k]] += factor * grain * value(k)
+            reduced[action[k]] += scale * grain * value(k)
         for k, f in spendings(x):
-            reduced[action[k]] -= factor * math.ceil(f * grain) * value(k)
+            reduced[action[k]] -= scale * math.ceil(f * grain) * value(k)
 
     return add, grain
 
@@ -108,7 +111,7 @@ def event_sums(header: Header, sections: Sections, n: int, actions: int) -> tupl
     With t = max_w Z[w], Σ_w Z[w]·(M[x][w] − f·M[z][w]) ≤ t·Σ_w max(0, M[x][w] − f·M[z][w]) ≤ t·delta.
     """
     if not header.events:
-        return lambda x, factor, reduced: None, 1, Fraction(0)
+        return lambda x, scale, reduced: None, 1, Fraction(0)
     upper, lower, starts = event_pairs(header, sections, n)
     pair, action = (unsigned(sections[f"event_dual_{part}"], 4) for part in ("pair", "action"))
     value = reader(sections["event_dual"], header.widths["event_dual"])
@@ -124,13 +127,13 @@ def event_sums(header: Header, sections: Sections, n: int, actions: int) -> tupl
             summed[action[k]] = summed.get(action[k], 0) + value(k)
         cost += max(summed.values(), default=0) * header.events[bisect.bisect(starts, j) - 1].delta
 
-    def add(x: int, factor: int, reduced: list[int]) -> None:
+    def add(x: int, scale: int, reduced: list[int]) -> None:
         for j in gaining[gained[x] : gained[x + 1]]:
             for k in order[owned[j] : owned[j + 1]]:
-                reduced[action[k]] += factor * grain * value(k)
+                reduced[action[k]] += scale * grain * value(k)
         for j in spending[spent[x] : spent[x + 1]]:
             for k in order[owned[j] : owned[j + 1]]:
-                reduced[action[k]] -= factor * rounded[bisect.bisect(starts, j) - 1] * value(k)
+                reduced[action[k]] -= scale * rounded[bisect.bisect(starts, j) - 1] * value(k)
 
     return add, grain, cost
 
@@ -155,7 +158,9 @@ def pair_distances(header: Header, sections: Sections, n: int) -> Callable[[int]
 
 
 def box_distances(grid: Grid, x: int) -> Callable[[int], int | None]:
-    """The distances of a secret of a finite problem below a box to those of its class: steps, or their squares."""
+    """The distances of a secret of a finite problem below a box, in steps, or their squares: to secrets whose places
+    differ from its own by multiples of the strides. Others belong to another finite problem, and have none.
+    """
     here, join = place_of(x, grid.shape), max if grid.norm == "chebyshev" else sum
     power = 2 if grid.norm == "euclidean" else 1
 

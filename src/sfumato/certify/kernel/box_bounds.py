@@ -25,7 +25,7 @@ from sfumato.certify.kernel.values import (
 
 NORMS = {"euclidean": "root", "manhattan": "rational", "chebyshev": "rational"}  # the form of distances between places
 DEEPEST = 6  # halvings of a cube
-DIGITS = 24  # binary digits of the longest distance in units of a lowered loss: compiled twins have 64 bits
+BITS = 24  # binary digits of the longest distance in units of a lowered loss: compiled twins have 64 bits
 RATIO = 12  # binary digits after the point of a ratio of squares
 
 
@@ -141,13 +141,13 @@ def cubes_of(splits: Any, shape: list[int]) -> tuple[list[tuple[int, tuple[int, 
 
 def rulers(grid: list[Fraction], ends: list[int]) -> tuple[Fraction, list[list[int]], list[list[int]]]:
     """A unit, and the multiples of a length along each axis in it, rounded down and up; nothing is rounded where the
-    sum of the longest stays below 2^DIGITS so.
+    sum of the longest stays below 2^BITS so.
     """
     denominator = math.lcm(*(length.denominator for length in grid))
     common = Fraction(math.gcd(*(int(length * denominator) for length in grid)), denominator)
     extent = sum((length * end for length, end in zip(grid, ends, strict=True)), Fraction(0))
-    spare = DIGITS - int(extent / common).bit_length()
-    unit = common / (1 << spare) if spare >= 0 else extent / ((1 << DIGITS) - 4)
+    spare = BITS - int(extent / common).bit_length()
+    unit = common / (1 << spare) if spare >= 0 else extent / ((1 << BITS) - 4)
     ratios = [(length / unit).as_integer_ratio() for length in grid]
     multiples = [[(k * p, q) for k in range(end + 1)] for (p, q), end in zip(ratios, ends, strict=True)]
     below, above = ([[divided(*both, up) for both in along] for along in multiples] for up in (False, True))

@@ -31,7 +31,7 @@ class Table:
 
 
 def ceiling_tables(header: Header, sections: Sections, n: int) -> Iterator[Table]:
-    """The tables whose sums must not exceed a level."""
+    """The tables whose sums must not exceed a level: of the limits, which a file calls ceilings."""
     each, tables = len(sections["loss"]), memoryview(sections.get("ceilings", b""))
     for j, ceiling in enumerate(loss_claim(header).ceilings):
         yield Table(tables[j * each : (j + 1) * each], ceiling.unit, n)
