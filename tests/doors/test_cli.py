@@ -102,6 +102,40 @@ def test_bad_files_are_one_line_on_stderr_and_exit_2(file: Path, tmp_path: Path)
     assert sfumato("unknown").returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "status", "kind", "said"),
+    [
+        (["desgn"], 2, "UsageError", "did you mean 'design'"),
+        (["kernels"], 2, "MissingParameter", "missing"),
+        (["kernels", "line:3", "--foo"], 2, "NoSuchOption", "--foo"),
+        (["kernels", "moebius:3"], 2, "NotSupported", "space 'moebius' is not supported"),
+        (["design", "nowhere.toml"], 2, "InvalidInput", "nowhere.toml"),
+        (["capacity", "line:3", "--alpha", "2"], 2, "InvalidEpsilon", "alpha"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else "",
+)
+def test_errors_are_one_json_object_on_stderr_where_json_is_asked_for(
+    words: list[str], status: int, kind: str, said: str
+) -> None:
+    shown, for_people = sfumato(*words, "--json"), sfumato(*words)
+    assert shown.stdout == "" and (shown.returncode, for_people.returncode) == (status, status)
+    record = json.loads(shown.stderr)
+    assert (record["error"], record["status"]) == (kind, status)
+    assert said.lower() in record["message"].lower()
+    assert not for_people.stderr.startswith("{")
+
+
+def test_what_a_ledger_refuses_is_an_object_too_with_the_status_of_a_promise_not_kept(
+    file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text("home\n0\n1\n")
+    sfumato("ledger", "limit", str(tmp_path / "l.db"), "--epsilon", "0.1")
+    terms = ("--column", "home", "--ledger", str(tmp_path / "l.db"), "--dataset", "d", "--json")
+    shown = sfumato("release", str(file), str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), *terms)
+    assert shown.returncode == 3 and shown.stdout == ""
+    assert json.loads(shown.stderr.splitlines()[-1])["error"] == "BudgetExceeded"
+
+
 def test_version() -> None:
     assert sfumato("--version").stdout.strip() == sf.__version__
 

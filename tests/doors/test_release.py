@@ -31,6 +31,12 @@ def inside(*arguments: str) -> tuple[int, str, BaseException | None]:
     return done.exit_code, done.output, done.exception
 
 
+def refused(*arguments: object) -> tuple[int, str]:
+    """The same with the entry point around it, which says what was refused: status, and what is on stderr."""
+    done = sfumato(*map(str, arguments))
+    return done.returncode, done.stderr
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     response = sf.random_response(sf.PrivacyType(sf.discrete(["a", "b", "c"]), epsilon=1))
@@ -132,8 +138,8 @@ def test_a_ledger_from_the_command_line(folder: Path) -> None:
     assert status == 0 and f"charged  to {folder}/spent.ledger" in shown
     (entry,) = Ledger(folder / "spent.ledger").entries()
     assert (entry.dataset, entry.column, entry.rows) == ("people", "home", 1000)
-    status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger",
-                              "--dataset", "people")  # fmt: skip
+    status, shown = refused(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger",
+                            "--dataset", "people")  # fmt: skip
     assert status == 3 and shown.startswith("sfumato: ") and not (folder / "two.csv").exists()
     status, shown, _ = inside(*arguments, folder / "two.csv", "--column", "home", "--ledger", folder / "spent.ledger",
                               "--dataset", "other", "--json")  # fmt: skip
@@ -155,8 +161,8 @@ def test_a_copy_of_a_file_is_the_same_data(folder: Path) -> None:
     words = str(error)
     assert "say --dataset …, a name of the data that stays the same wherever they are copied to" in words
     for source, status in (("in.csv", 0), ("copy.csv", 3)):
-        done = inside("release", folder / "m.sfm", folder / source, folder / f"noisy {source}", *terms,
-                      "--dataset", "people")  # fmt: skip
+        done = refused("release", folder / "m.sfm", folder / source, folder / f"noisy {source}", *terms,
+                       "--dataset", "people")  # fmt: skip
         assert done[0] == status
     assert [entry.dataset for entry in Ledger(folder / "spent.ledger").entries()] == ["people"]
 
@@ -183,7 +189,7 @@ def test_a_promise_about_events_is_said_and_charged_as_one(folder: Path) -> None
     sf.save(best.mechanism, folder / "m.sfm", overwrite=True)
     Ledger(folder / "spent.ledger", limit=9)
     terms = ("--column", "home", "--ledger", folder / "spent.ledger", "--dataset", "people")
-    status, shown, _ = inside("release", folder / "m.sfm", folder / "in.csv", folder / "no.csv", *terms)
+    status, shown = refused("release", folder / "m.sfm", folder / "in.csv", folder / "no.csv", *terms)
     assert status == 3 and "limit of delta = 0" in shown
     assert inside("ledger", "limit", folder / "spent.ledger", "--epsilon", "9", "--delta", "1/2")[0] == 0
     status, shown, _ = inside("release", folder / "m.sfm", folder / "in.csv", folder / "out.csv", *terms)
@@ -282,7 +288,9 @@ def test_bad_rows_are_one_line(folder: Path) -> None:
         file.write("1000,Atlantis\n")
     shown = sfumato("release", f"{folder}/m.sfm", f"{folder}/in.csv", f"{folder}/out.csv", "--column", "home", "--json")
     assert (shown.returncode, shown.stdout) == (2, "")
-    assert shown.stderr.startswith("sfumato: row 1001: 'home' is 'Atlantis', which is no secret of discrete(3)")
+    record = json.loads(shown.stderr)
+    assert record["message"].startswith("row 1001: 'home' is 'Atlantis', which is no secret of discrete(3)")
+    assert (record["error"], record["status"]) == ("BadRow", 2)
     assert len(shown.stderr.splitlines()) == 1 and sorted(os.listdir(folder)) == ["in.csv", "m.sfm"]
 
 

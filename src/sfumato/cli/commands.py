@@ -17,7 +17,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from sfumato.errors import BudgetExceeded, Wording, in_one_line, speaking
+from sfumato.errors import Wording, speaking
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,8 @@ class Command(_PlainFlags, TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command, whose module has loaded what is around it, the compiler among it."""
         around = import_module("sfumato.cli.progress").around_command
-        try:
-            with speaking(shell_wording(self.params)), around(quiet=bool(ctx.params.get("as_json"))):
-                return super().invoke(ctx)
-        except BudgetExceeded as error:  # which is no mistake: the ledger says no
-            typer.echo(f"sfumato: {in_one_line(error)}", err=True)
-            raise typer.Exit(3) from None
+        with speaking(shell_wording(self.params)), around(quiet=bool(ctx.params.get("as_json"))):
+            return super().invoke(ctx)
 
 
 class Group(_PlainFlags, TyperGroup):
