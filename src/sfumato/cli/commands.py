@@ -22,10 +22,14 @@ from sfumato.errors import Wording, speaking
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """Where a command is: ``module`` has a function of its name, or a group; ``summary`` is its first line."""
+    """Where a command is: ``module`` has a function of its name, or a group; ``summary`` is its first line.
+
+    ``example`` is what somebody may type after ``sfumato``; its help ends with it.
+    """
 
     module: str
     summary: str
+    example: str
 
     def load(self, name: str) -> Any:
         """The command itself, with its options."""
@@ -33,79 +37,129 @@ class CommandEntry:
         if not isinstance(member, typer.Typer):
             member, body = typer.Typer(add_completion=False), member
             member.command(name, cls=Command)(body)
-        return typer.main.get_command(member)
+        command = typer.main.get_command(member)
+        command.epilog = example(self.example)
+        return command
+
+
+def example(words: str) -> str:
+    """What the help of a command ends with."""
+    return f"Example: sfumato {words}"
 
 
 COMMANDS: dict[str, CommandEntry] = {
-    "design": CommandEntry("designs", "Find the private mechanism of least loss for a spec, prove it, and write it."),
+    "design": CommandEntry(
+        "designs",
+        "Find the private mechanism of least loss for a spec, prove it, and write it.",
+        "design spec.toml -o best.sfm --time-limit 60",
+    ),
     "calibrate": CommandEntry(
         "designs",
         "Find the smallest ε that reaches a loss, or (--keep) the largest that keeps an adversary's expected loss.",
+        "calibrate spec.toml --target '300 m' -o best.sfm",
     ),
     "curve": CommandEntry(
-        "points", "Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far."
+        "points",
+        "Show the least loss for several ε, with a proved band. Ctrl-C ends with the points so far.",
+        "curve spec.toml --epsilons 0.5,1,2 -o curve.html",
     ),
-    "init": CommandEntry("questions", "Ask a few questions and write a spec."),
+    "init": CommandEntry("questions", "Ask a few questions and write a spec.", "init spec.toml --yes"),
     "universal": CommandEntry(
-        "universal", "Find the mechanism whose regret is least over all priors, and say whether any has none."
+        "universal",
+        "Find the mechanism whose regret is least over all priors, and say whether any has none.",
+        "universal spec.toml -o best.sfm",
     ),
     "hide": CommandEntry(
         "hiding",
         "Release a file of points: the best mechanism for coordinates, proved, with a report beside it.",
+        "hide trips.csv -o hidden.csv --hide '500 m' --box 40.70,-74.02,40.80,-73.90",
     ),
     "release": CommandEntry(
-        "releases", "Copy a file with the secrets of a column replaced by noise, drawn exactly as was proved."
+        "releases",
+        "Copy a file with the secrets of a column replaced by noise, drawn exactly as was proved.",
+        "release town.sfm in.csv out.csv --column home",
     ),
     "release-key": CommandEntry(
-        "releases", "Create a key for `sfumato release --key-file`, readable by its owner only."
+        "releases", "Create a key for `sfumato release --key-file`, readable by its owner only.", "release-key rows.key"
     ),
     "estimate": CommandEntry(
         "estimates",
         "Estimate shares from released answers, with standard errors and intervals, and say what the noise costs.",
+        "estimate scale.sfm released.csv --column q1 --by region",
     ),
     "plan": CommandEntry(
-        "plans", "How many respondents an error needs, or which error a number of them leaves, before anybody is asked."
+        "plans",
+        "How many respondents an error needs, or which error a number of them leaves, before anybody is asked.",
+        "plan scale.sfm --error 0.03",
     ),
     "studio": CommandEntry(
-        "studio", "Design mechanisms in a browser. The page is served to this machine only, and needs no network."
+        "studio",
+        "Design mechanisms in a browser. The page is served to this machine only, and needs no network.",
+        "studio --no-open --port 8000",
     ),
     "audit": CommandEntry(
-        "audits", "Is a matrix private, at which ε, which pair breaks it, how far is it from the best?"
+        "audits",
+        "Is a matrix private, at which ε, which pair breaks it, how far is it from the best?",
+        "audit matrix.csv --space line:5 --alpha 1/2 --repair out.sfm",
     ),
     "report": CommandEntry(
         "reports",
         "Write a page on a mechanism: the promise in plain words, loss and bound, maps, leakage, how to verify it.",
+        "report mechanism.sfm -o report.html",
     ),
     "page": CommandEntry(
         "pages",
         "Write one offline page: a visitor's browser verifies the mechanism and hides the visitor's own choice.",
+        "page mechanism.sfm -o page.html",
     ),
     "client": CommandEntry(
         "pages",
         "Write the module that verifies mechanisms and draws from them, for browsers, Node and phones of your own.",
+        "client -o sfumato.mjs",
     ),
     "demo": CommandEntry(
         "demo",
         "Hide where people live: among the cities of a country, and around Paris to every metre; two pages to look at.",
+        "demo --country IT --cities 100",
     ),
-    "verify": CommandEntry("verify", "Prove saved mechanisms again: exit status 0 proved, 3 refuted, 2 unreadable."),
+    "verify": CommandEntry(
+        "verify", "Prove saved mechanisms again: exit status 0 proved, 3 refuted, 2 unreadable.", "verify a.sfm b.sfm"
+    ),
     "kernels": CommandEntry(
-        "types", "Count the kernel mechanisms of a privacy type, by number of outputs, or estimate how many there are."
+        "types",
+        "Count the kernel mechanisms of a privacy type, by number of outputs, or estimate how many there are.",
+        "kernels line:6 --alpha 1/2",
     ),
     "capacity": CommandEntry(
-        "types", "The most that any mechanism of a privacy type leaks, as a ratio and as a difference."
+        "types",
+        "The most that any mechanism of a privacy type leaks, as a ratio and as a difference.",
+        "capacity hamming:3 --alpha 1/2",
     ),
     "compare": CommandEntry(
-        "known", "Which of two mechanisms tells more: refinement in both directions, and their capacities."
+        "known",
+        "Which of two mechanisms tells more: refinement in both directions, and their capacities.",
+        "compare a.sfm b.sfm --time-limit 60",
     ),
     "compare-known": CommandEntry(
-        "known", "Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage."
+        "known",
+        "Every known mechanism for a promise: its loss with and without remap, the ε it needs, its leakage.",
+        "compare-known grid:4,4 --epsilon 1 --loss distance -o known.html",
     ),
     "known": CommandEntry(
-        "known", "Write a known mechanism for the space and promise of a spec, proved, or list them (--list)."
+        "known",
+        "Write a known mechanism for the space and promise of a spec, proved, or list them (--list).",
+        "known planar-laplace spec.toml -o laplace.sfm --remap",
     ),
-    "paper": CommandEntry("papers", "Recompute a table or figure of a paper and show it beside the printed values."),
-    "ledger": CommandEntry("ledgers", "What was released of which columns, and what may still be."),
+    "paper": CommandEntry(
+        "papers",
+        "Recompute a table or figure of a paper and show it beside the printed values.",
+        "paper A.fig2 -o fig2.html",
+    ),
+    "ledger": CommandEntry(
+        "ledgers",
+        "What was released of which columns, and what may still be.",
+        "ledger limit budget.db --epsilon 2 --dataset survey",
+    ),
 }
 """Every command, in the order of ``--help``."""
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.commands import Command, Group
+from sfumato.cli.commands import COMMANDS, Command, Group, example
 from sfumato.cli.options import AsJson, answer, answer_each, promise_from_texts
 from sfumato.errors import InvalidInput, few, in_one_line, shown
 from sfumato.numbers import float_above, text_above, text_below
@@ -21,7 +21,7 @@ ledger = typer.Typer(cls=Group, help="What was released of which columns, and wh
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 
 
-@ledger.command(cls=Command)
+@ledger.command(cls=Command, epilog=example("ledger show budget.db --dataset survey --entries"))
 def show(
     file: LedgerFile,
     dataset: Annotated[str | None, typer.Option(help="This dataset only.")] = None,
@@ -44,7 +44,7 @@ def show(
     answer_each(records, [*about_limits, *_column_lines(ledger, columns), *map(_entry_line, listed)], as_json)
 
 
-@ledger.command(cls=Command)
+@ledger.command(cls=Command, epilog=example(COMMANDS["ledger"].example))
 def limit(
     file: LedgerFile,
     epsilon: Annotated[
