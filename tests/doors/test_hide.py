@@ -182,8 +182,8 @@ def test_parquet_and_a_ledger(folder: Path) -> None:
     done = sfumato(*arguments)
     assert done.exit_code == 0 and "Paid beside it: the prior comes from the data" in done.stdout
     assert pq.read_table("hidden.parquet").schema.equals(table().schema)
-    refused = sfumato(*arguments, "--overwrite")
-    assert refused.exit_code == 3 and "nothing was charged" in refused.stderr
+    refused = in_this_process(*arguments, "--overwrite")
+    assert refused.returncode == 3 and "nothing was charged" in refused.stderr
     assert len(sf.Ledger("spent.ledger").entries()) == 2
 
 
@@ -192,6 +192,8 @@ def test_parquet_and_a_ledger(folder: Path) -> None:
     [
         ((*QUICK,), "--hide 500 m, --epsilon 0.5 per km and --error 300 m"),
         (("--hide", "1 km"), "say where points lie with --box"),
+        (("--hide", "500", *QUICK), "--hide: '500' what? Write '500 m' or '500 km'"),
+        (("--epsilon", "0.5", *QUICK), "--epsilon: '0.5' per what? Write '0.5 per km' or '0.5 per mi'"),
         (("--hide", "1 km", "--box", "data"), "--box-epsilon 1"),
         (("--hide", "1 km", "--box", "trips.csv"), "is the file of the data"),
         (("--hide", "1 km", *BOX, "--prior", "trips.csv"), "--prior data with --prior-epsilon 1"),

@@ -202,11 +202,33 @@ def test_a_plane_has_a_unit_and_a_box_that_ends_with_whole_cells() -> None:
 
 
 def test_the_rate_is_read_with_its_unit() -> None:
-    found = [asked(hide=None, epsilon=rate).spec.privacy for rate in ("0.5 per km", "ln(2) per km", "1 per mi", 0.5)]
-    assert [entry.epsilon for entry in found] == [
-        Fraction(1, 2), None, Fraction(1000000, 1609344), Fraction(1, 2),
-    ]  # fmt: skip
+    found = [asked(hide=None, epsilon=rate).spec.privacy for rate in ("0.5 per km", "ln(2) per km", "1 per mi")]
+    assert [entry.epsilon for entry in found] == [Fraction(1, 2), None, Fraction(1000000, 1609344)]
     assert found[1].alpha == Fraction(1, 2)
+
+
+def test_a_number_has_a_unit_on_the_earth_and_that_of_its_columns_in_a_plane() -> None:
+    """A distance and a rate go by one rule."""
+    for wish, what in (({"hide": 500}, "500 what"), ({"epsilon": 0.5}, "0.5 per what"), ({"epsilon": "ln 2"}, "ln 2")):
+        with pytest.raises(InvalidInput, match=what):
+            asked(**{"hide": None} | wish)
+    plane = Source(pa.table({"x": [1.0, 7.0], "y": [3.0, 9.0]}))
+    for wish, epsilon in (({"hide": 5}, None), ({"epsilon": 0.5}, Fraction(1, 2))):
+        privacy = question_of(Wish(**wish, box="0,0,10,10", unit="km"), plane).spec.privacy
+        assert privacy is not None and privacy.epsilon == epsilon
+
+
+def test_promises_have_what_the_shell_prints_and_numbers_are_rounded_once(hidden: Any) -> None:
+    (distance,) = (words for words in hidden.promises if words.startswith("Expected distance: "))
+    lost, least = re.findall(r"([\d.]+) km", distance)
+    assert f"points move {lost} km on average; at best {least} km" in hidden.why
+    assert hidden.promises[-len(hidden.beside) :] == hidden.beside
+
+
+def test_the_released_points_are_not_saved_as_a_mechanism(hidden: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"save writes the mechanism.*they stand in \.table"):
+        hidden.save(tmp_path / "hidden.csv")
+    assert not list(tmp_path.iterdir())
 
 
 def test_noise_that_is_the_same_everywhere_is_taken_where_no_table_is_near_in_time() -> None:

@@ -20,7 +20,7 @@ from sfumato.hide.hidden import Hidden
 from sfumato.hide.hiding import hide as hidden_points
 from sfumato.hide.outlook import Outlook
 from sfumato.lp.cone.program import ColumnProgress
-from sfumato.numbers import float_above, float_below, text_above, text_below
+from sfumato.numbers import float_above, float_below, text_above
 from sfumato.spaces.lengths import METRES
 from sfumato.specs.spec import Spec, read_spec
 from sfumato.watch import Watch
@@ -157,28 +157,15 @@ def _record(done: Hidden) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _between(done: Hidden) -> str:
-    """What a distance is from and to, where that is not the true point."""
-    return f" {words_of_secrets(done.spec).between}".rstrip()
-
-
 def _summary(done: Hidden) -> list[str]:
     """For people to read."""
-    best, known = done.design, done.diagnostics
-    unit = done.mechanism.privacy.space.unit
-    least = f"no mechanism with this promise has less than {text_below(best.bound, 4)} {unit}"
-    if best.bound <= 0:
-        least = "how near that is to the best was not found out in time"
-    elif best.loss == best.bound:
-        least = "no mechanism with this promise does better"
+    known = done.diagnostics
     written, *beside = (in_one_line(file) for file in (done.files[0], *(file.name for file in done.files[1:])))
     proved, repeated = in_one_line(done.files[1]), in_one_line(done.files[3])
     return [
         *done.promises,
-        f"Expected distance{_between(done)}: {text_above(best.loss, 4)} {unit}; {least}.",
         f"Wrote {known.rows - known.dropped:,} rows to {written}, and beside it {', '.join(beside)}.",
         f"Columns of the points: {', '.join(done.columns)}.",
         *([DECIMAL_COMMAS] if done.decimal == "," else []),
-        *done.beside,
         f"`sfumato verify {proved}` proves it again; `sfumato hide --spec {repeated} …` repeats it.",
     ]

@@ -159,10 +159,10 @@ def _standing(best: Design, unit: str, silent: float, usual: float | None, name:
         return f"{number} {unit}".rstrip() if moved else number
 
     words = [
-        f"{'points move' if moved else name} {shown(text_above(best.loss, 3))} on average",
-        f"at best {shown(text_below(best.bound, 3))}" if best.bound > 0 else "how little is possible is not known",
+        f"{'points move' if moved else name} {shown(text_above(best.loss, 4))} on average",
+        f"at best {shown(text_below(best.bound, 4))}" if best.bound > 0 else "how little is possible is not known",
     ]
     if usual is not None:
-        words.append(f"Laplace noise {shown(f'{usual:.3g}')}")
-    words.append(f"nothing told {shown(f'{silent:.3g}')}")
+        words.append(f"Laplace noise {shown(f'{usual:.4g}')}")
+    words.append(f"nothing told {shown(f'{silent:.4g}')}")
     return ": " + "; ".join(words)

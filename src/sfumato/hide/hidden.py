@@ -7,13 +7,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato.arguments import file_path, flag
+from sfumato.arguments import file_path, flag, quoted
 from sfumato.certify.file import save
 from sfumato.design.result import Design
-from sfumato.errors import keyword
+from sfumato.errors import InvalidInput, keyword
 from sfumato.files import DRAWN, write_whole
 from sfumato.hide.choice import words_of_secrets
 from sfumato.hide.paid import Paid
+from sfumato.numbers import text_above, text_below
 from sfumato.report.page import facts_about, page_of
 from sfumato.specs.spec import Spec, seen_from, to_toml
 from sfumato.specs.words import promised
@@ -70,8 +71,12 @@ class Hidden:
 
     @property
     def promises(self) -> tuple[str, ...]:
-        """Everything that is promised, in words: about the release, and about what was paid beside it."""
-        return promise_words(self.design, self.spec, self.paid, self.why)
+        """Everything that is said of the release, in words, as the shell prints it.
+
+        What is promised, what was paid beside it, how far what is told is from the truth, and what stays beside it.
+        """
+        promised = promise_words(self.design, self.spec, self.paid, self.why)
+        return (*promised, distance_words(self.design, self.spec), *self.beside)
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -97,8 +102,18 @@ class Hidden:
         return target
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> str:
-        """Write the mechanism, with ``overwrite`` over another one; returns the SHA-256 that ends the file."""
-        return save(self.mechanism, path, overwrite=overwrite)
+        """Write the mechanism, with ``overwrite`` over another one; returns the SHA-256 that ends the file.
+
+        An ending other than ``.sfm`` is refused: who writes ``hidden.save("hidden.csv")`` means the released points.
+        """
+        target = file_path(path, "a mechanism")
+        if target.suffix.lower() not in ("", ".sfm"):
+            points = "they stand in .table, which its own library writes" if self.file is None else f"see {self.file}"
+            raise InvalidInput(
+                f"save writes the mechanism, a file .sfm, and {quoted(target)} is called otherwise; if the "
+                f"released points are meant, {points}"
+            )
+        return save(self.mechanism, target, overwrite=overwrite)
 
     def __repr__(self) -> str:
         where = "a table" if self.file is None else str(self.file)
@@ -125,6 +140,18 @@ def promise_words(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str) 
         *(part.words for part in paid),
         f"Mechanism: {why}.",
     )
+
+
+def distance_words(design: Design, spec: Spec) -> str:
+    """How far what is told is from the truth on average, and how much nearer it could be."""
+    unit = design.mechanism.privacy.space.unit
+    between = f" {words_of_secrets(spec).between}".rstrip()
+    least = f"no mechanism with this promise has less than {text_below(design.bound, 4)} {unit}".rstrip()
+    if design.bound <= 0:
+        least = "how near that is to the best was not found out in time"
+    elif design.loss == design.bound:
+        least = "no mechanism with this promise does better"
+    return f"Expected distance{between}: {f'{text_above(design.loss, 4)} {unit}'.rstrip()}; {least}."
 
 
 def hidden_page(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str, file: str = "hidden.sfm") -> bytes:

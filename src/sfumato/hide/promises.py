@@ -21,7 +21,8 @@ _CLOSEST = Fraction(1, 10**6)  # metres: nobody means less, and a number without
 def privacy_table(wish: Wish, unit: str, earth: bool = False) -> dict[str, Any]:
     """What is promised, as a spec says it: the distance at which odds double, or ε for the unit of the box.
 
-    Where an error is wished for, it is about the ε whose noise loses as much; a search begins there.
+    Where an error is wished for, it is about the ε whose noise loses as much; a search begins there. On the Earth a
+    distance and a rate both say their unit; in a plane a number alone is for the unit of the columns.
 
     Examples
     --------
@@ -31,7 +32,7 @@ def privacy_table(wish: Wish, unit: str, earth: bool = False) -> dict[str, Any]:
     True
     """
     if wish.epsilon is not None:
-        return {"epsilon": _rate(wish.epsilon, unit)}
+        return {"epsilon": _rate(wish.epsilon, unit, earth)}
     name = "error" if wish.hide is None else "hide"
     given = getattr(wish, name)
     length = as_length(given, keyword(name))
@@ -45,11 +46,15 @@ def privacy_table(wish: Wish, unit: str, earth: bool = False) -> dict[str, Any]:
     return {"double_at": str(length) if length.unit else length.number}
 
 
-def _rate(epsilon: Any, unit: str) -> Any:
+def _rate(epsilon: Any, unit: str, earth: bool) -> Any:
     """ε for one unit of the box, from a number for it or for another length; a logarithm stays one."""
     match = _PER.fullmatch(epsilon.strip()) if isinstance(epsilon, str) else None
     if match is None:
         promise(epsilon, None)
+        if earth:
+            raise InvalidInput(
+                f"{keyword('epsilon')}: {shown(epsilon)} per what? Write '{epsilon} per km' or '{epsilon} per mi'"
+            )
         return epsilon if isinstance(epsilon, str) else Fraction(str(epsilon))
     written, other = match["rate"].strip(), match["unit"].strip()
     factor = 1 / in_unit(f"1 {other}", unit, f"the unit of {keyword('epsilon')}")

@@ -27,7 +27,8 @@ class Wish:
         A distance such as ``"500 m"``: what is told changes the odds between two places so far apart by a factor of 2
         at most, and between others in proportion (a factor of 4 at twice the distance).
     epsilon
-        The rate instead: ``"0.5 per km"``, or a number for the unit of the box.
+        The rate instead: ``"0.5 per km"``. Here as there a number without its unit is for columns of x and y alone,
+        in their unit.
     error
         The expected distance instead, ``"300 m"``: the strictest promise with which no more is lost.
     box
