@@ -23,6 +23,7 @@ from shapely.geometry import box as rectangle
 
 import sfumato as sf
 from hide_files import BOX, QUICK, csv_file, points, table
+from sfumato.certify.amounts import amount
 from sfumato.errors import BudgetExceeded, InvalidFile, InvalidInput, NotSupported
 from sfumato.hide import hiding
 from sfumato.hide.choice import Chosen
@@ -118,6 +119,22 @@ def test_a_person_has_so_many_rows_and_the_others_are_refused_or_left_out(hidden
     assert done["id"].to_pylist() == table()["id"].to_pylist()[:6]
 
 
+@pytest.mark.parametrize(("how", "whole"), [({"hide": "500 m"}, {"alpha": "1/4"}), ({"epsilon": 2}, {"epsilon": 2})])
+def test_all_rows_of_a_person_together_keep_what_was_asked_for(how: Any, whole: Any, tmp_path: Path) -> None:
+    ledger = sf.Ledger(tmp_path / "spent.ledger", limit=amount(**whole))
+    terms = {"person": "id", "most_rows": 7, "per_person": True}
+    done = sf.hide(table(), **how, **QUICK, **terms, ledger=ledger, dataset="trips")
+    (entry,) = ledger.entries()
+    assert entry.times == 7 and entry.cost <= amount(**whole)  # which is all that there is
+    assert float(amount(**whole) - entry.cost) < 1e-12
+    assert "of its rate: epsilon = " in done.promises[1] and done.promises[1].startswith("At most 7 rows of each")
+    assert f"{next(iter(whole))} = {next(iter(whole.values()))} per km" in done.promises[0]  # by all rows together
+    again = sf.hide(table(), spec=done.spec)
+    assert again.promises[:2] == done.promises[:2] and again.mechanism.privacy.epsilon == done.mechanism.privacy.epsilon
+    alone = sf.hide(table(), **how, **QUICK, person="id", most_rows=1, per_person=True, beyond="drop")
+    assert "that keeps this promise for the person" in alone.promises[1]
+
+
 def test_a_ledger_is_charged_for_every_part_and_refuses_what_is_too_much(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "spent.ledger")
     paid = {"prior": "data", "prior_epsilon": 1, "person": "id", "most_rows": 7, "ledger": ledger, "dataset": "trips"}
@@ -171,6 +188,9 @@ def test_points_that_look_exchanged_or_like_metres_are_told(hidden: Any, monkeyp
         ({"unit": "week"}, "is a length such as km"),
         ({"x": "lat", "y": "lon"}, "say the unit of x and y"),
         ({"tolerance": 0}, "tolerance"),
+        ({"per_person": True}, "say whose, person=, and how many"),
+        ({"hide": None, "error": "1 km", "person": "id", "most_rows": 2, "per_person": True}, "say one of them"),
+        ({"per_person": 1}, "per_person"),
     ],
 )
 def test_what_cannot_be_wished_is_said(wishes: dict[str, Any], message: str) -> None:

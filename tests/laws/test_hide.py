@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from hide_files import QUICK, csv_file
+from hide_files import QUICK, csv_file, table
 from sfumato.hide import hiding
 from sfumato.hide.extents import FEWEST, MOST_CELLS, WIDEST, cell_side
 from sfumato.hide.paid import quantile_weights
-from sfumato.numbers import exp_bounds
+from sfumato.numbers import exp_bounds, log_bounds
 
 RELEASES: dict[str, dict[str, Any]] = {
     "a table": QUICK,
@@ -48,6 +49,18 @@ def test_what_is_written_beside_a_release_does_not_depend_on_the_points(
     for one, other in zip(*(found[1:] for found in files), strict=True):
         assert one.name == other.name and one.read_bytes() == other.read_bytes()
     assert files[0][0].read_bytes() != files[1][0].read_bytes()
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+def test_rows_of_a_person_together_have_odds_at_most_those_of_the_promise_that_was_asked_for(rows: int) -> None:
+    whose = {"person": "id", "most_rows": rows, "beyond": "drop", "per_person": True}
+    mechanism = sf.hide(table(), "500 m", box=QUICK["box"], h3=8, **whose).mechanism
+    space, matrix = mechanism.privacy.space, mechanism.channel.matrix
+    for here, there in permutations(range(len(space)), 2):
+        # the odds of so many rows, each of them here or there, multiply: the worst are those of the worst output
+        worst = max(Fraction(one) / Fraction(other) for one, other in zip(matrix[here], matrix[there], strict=True))
+        apart = space.distances.bounds(space.distances.values[here, there], 128)[0]
+        assert rows * log_bounds(worst, 256)[1] <= 2 * apart * log_bounds(Fraction(2), 256)[0]
 
 
 @settings(max_examples=15)

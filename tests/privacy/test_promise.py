@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.certify.amounts import amount
 from sfumato.errors import InvalidEpsilon
 from sfumato.numbers import as_written, log_bounds
-from sfumato.privacy.promise import EpsilonOrAlpha, promise, rate, rate_bounds
+from sfumato.privacy.promise import EpsilonOrAlpha, part_of, promise, rate, rate_bounds
 from sfumato.specs.families import as_question
 from sfumato.specs.spec import spec_from_values
 
@@ -51,6 +52,15 @@ def test_other_logarithms_are_rounded_down_and_hardly(base: int, above: int, und
     )
     around = rate_bounds(text)
     assert rounded <= around[0] <= share * high and share * low <= around[1]
+
+
+@given(st.sampled_from([*EXACT, "ln(7)*3/5", "0.7", "1/3"]), st.integers(1, 40))
+def test_so_many_parts_keep_the_whole_together_and_waste_nothing(text: str, parts: int) -> None:
+    whole = promise(text, None)
+    part = part_of(whole, parts)
+    together, asked = parts * amount(**part._asdict()), amount(**whole._asdict())
+    assert together <= asked and float(asked - together) <= 1e-13 * float(asked)
+    assert part.alpha is None or together == asked
 
 
 def test_a_factor_of_two_at_thirty_km_is_kept_there() -> None:

@@ -152,6 +152,7 @@ def _record(done: Hidden) -> dict[str, Any]:
         "mechanism": done.mechanism.drawn_as, "why": done.why,
         "loss": float_above(best.loss), "bound": float_below(best.bound), "gap": best.gap,
         "person": None if done.spec.release is None else done.spec.release.person,
+        "per_person": done.spec.release is not None and done.spec.release.per_person,
         "paid": [{"what": part.what, "epsilon": str(part.epsilon), "times": part.times} for part in done.paid],
         "sha256": done.mechanism.proof.digest, "seconds": round(best.seconds["total"] + done.diagnostics.seconds, 3),
     }  # fmt: skip

@@ -12,6 +12,7 @@ from sfumato.release.fields import (
     ColumnFields,
     DroppedFields,
     KeptFields,
+    PerPersonFields,
     PersonFields,
     StrayFields,
     SystemFields,
@@ -60,8 +61,8 @@ class UnitFields(TypedDict, total=False):
 
 
 class WishFields(
-    PromiseFields, ColumnFields, SystemFields, UnitFields, StrayFields, PersonFields, DroppedFields, KeptFields,
-    AccountFields, total=False,
+    PromiseFields, ColumnFields, SystemFields, UnitFields, StrayFields, PersonFields, PerPersonFields,
+    DroppedFields, KeptFields, AccountFields, total=False,
 ):  # fmt: skip
     """Everything that ``hide`` can be asked beside the distance: the fields of :class:`sfumato.hide.wish.Wish`."""
 

@@ -16,8 +16,9 @@ from sfumato.hide.choice import words_of_secrets
 from sfumato.hide.paid import Paid
 from sfumato.numbers import text_above, text_below
 from sfumato.report.page import facts_about, page_of
+from sfumato.specs.question import privacy_of
 from sfumato.specs.spec import Spec, seen_from, to_toml
-from sfumato.specs.words import promised
+from sfumato.specs.words import promised, rate_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,19 +124,28 @@ class Hidden:
 def promise_words(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str) -> tuple[str, ...]:
     """What is promised and how it was kept, one sentence each."""
     terms = spec.release
+    kept = design.mechanism.privacy
     if terms is None or terms.person is None:
         whose = "The promise is about each row: who has several rows is told about by all of them, and k rows cost k "
         whose += "times as much."
     else:
         count = terms.most_rows or 1
         whose = f"At most {count} row{'s' * (count > 1)} of each person ({terms.person}) "
-        whose += "is released." if count == 1 else f"are released; all of them together cost {count} times as much."
+        if terms.per_person:
+            together = "is released; that keeps this promise for the person"
+            if count > 1:
+                together = "are released; all of them together keep this promise for the person, each at "
+                together += f"1/{count} of its rate: {rate_words(kept)}"
+                kept = privacy_of(spec, kept.space, whole=True)
+            whose += f"{together}."
+        else:
+            whose += "is released." if count == 1 else f"are released; all of them together cost {count} times as much."
     apart = None if spec.privacy is None else spec.privacy.double_at
     round_words = (
         "" if apart is None else f"odds between two {words_of_secrets(spec).apart} {apart} apart at most double; "
     )
     return (
-        f"Released: {round_words}{promised(design.mechanism.privacy)}.",
+        f"Released: {round_words}{promised(kept)}.",
         whose,
         *(part.words for part in paid),
         f"Mechanism: {why}.",

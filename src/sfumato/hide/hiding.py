@@ -212,7 +212,7 @@ def question_of(
     if isinstance(wish.box, Box):
         values["space"] = box_table(wish.box)
     else:
-        rate = rate_of_table(privacy, unit)
+        rate = rate_of_table(privacy, unit) / wish.parts
 
         def in_cells(extent: Extent) -> dict[str, Any]:
             return extent.table(cell_side(rate, extent.sides, unit) if wish.cell is None else wish.cell)
@@ -271,7 +271,7 @@ class _Shop:
                 cost = price(getattr(wish, f"{what}_epsilon"), what)
                 costs.append((self.named(what), self.columns, amount(epsilon=cost) * times))
         if wish.error is None:
-            costs.append((", ".join(self.columns), self.columns, amount_of_table(privacy, unit) * times))
+            costs.append((", ".join(self.columns), self.columns, amount_of_table(privacy, unit, wish.parts) * times))
         check_room(wish.ledger, wish.dataset, costs)
 
     def named(self, what: str) -> str:
@@ -357,7 +357,8 @@ def _release_table(wish: Wish, column: Position) -> dict[str, Any]:
              "most_dropped": wish.most_dropped, "person": wish.person, "most_rows": wish.most_rows,
              "drop": list(wish.drop) or None, "keep": list(wish.keep) or None}  # fmt: skip
     table |= {name: value for name, value in given.items() if value is not None}
-    return table | ({} if wish.person is None else {"beyond": wish.beyond})
+    table |= {} if wish.person is None else {"beyond": wish.beyond}
+    return table | ({"per_person": True} if wish.per_person else {})
 
 
 def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> Asked:

@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.certify.amounts import Amount, amount
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.hide.wish import Wish
-from sfumato.privacy.promise import promise
+from sfumato.privacy.promise import part_of, promise
 from sfumato.spaces.lengths import METRES, as_length, in_unit
 
 _PER = re.compile(r"(?P<rate>.+?)\s*(?:\bper\b|/)\s*(?P<unit>[^\W\d_][^()]*)")
@@ -74,16 +74,16 @@ def rate_of_table(table: dict[str, Any], unit: str) -> float:
     return float(found.epsilon) if found.epsilon is not None else -log(float(found.alpha or 1))
 
 
-def amount_of_table(table: dict[str, Any], unit: str) -> Amount:
-    """What one row costs, as a ledger adds it up.
+def amount_of_table(table: dict[str, Any], unit: str, parts: int = 1) -> Amount:
+    """What one row costs, as a ledger adds it up; so many keep the promise together.
 
     Examples
     --------
-    >>> print(amount_of_table({"double_at": "500 m"}, "km"))
-    ln(4)
+    >>> print(amount_of_table({"double_at": "500 m"}, "km"), amount_of_table({"double_at": "500 m"}, "km", 2))
+    ln(4) ln(2)
     """
     rate = table.get("epsilon")
     if rate is None:
         apart = in_unit(table["double_at"], unit)
         rate = f"ln(2)*{apart.denominator}/{apart.numerator}"
-    return amount(**promise(rate, None)._asdict())
+    return amount(**part_of(promise(rate, None), parts)._asdict())

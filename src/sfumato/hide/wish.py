@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sfumato.arguments import integer, positive
+from sfumato.arguments import flag, integer, positive
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.fields import fields_of
 from sfumato.hide.fields import DistanceFields, WishFields
@@ -62,6 +62,9 @@ class Wish:
         The column that names a person, and how many rows of each are released: all of them together cost so many times
         as much. Beyond that number rows are refused (``"error"``), or left out (``"drop"``), the first ones being kept.
         Without it the promise is about each row.
+    per_person
+        All ``most_rows`` rows of a person together keep the promise that ``hide`` or ``epsilon`` names: the rate of
+        each row is so many times smaller.
     drop, keep
         Other columns that tell places, by their names or by what they hold: each is left out, or stays as it is
         because somebody says so. Without either a table with such columns is refused.
@@ -114,6 +117,8 @@ class Wish:
             )
         if self.person is None and self.most_rows is not None:
             raise InvalidInput(f"{keyword('most_rows')} is about the rows of a person: say whose, {keyword('person')}")
+        if flag(self.per_person, "per_person"):
+            self._check_per_person()
         for name in ("drop", "keep"):
             object.__setattr__(self, name, names_of(getattr(self, name), name))
         both = sorted({*self.drop} & {*self.keep})
@@ -124,6 +129,23 @@ class Wish:
         positive(self.tolerance, "tolerance")
         if self.time_limit is not None and not isinstance(self.time_limit, Watch):
             positive(self.time_limit, "time_limit", zero=True)
+
+    @property
+    def parts(self) -> int:
+        """How many releases keep the promise together: the rows of a person, or each one alone."""
+        return self.most_rows if self.per_person else 1
+
+    def _check_per_person(self) -> None:
+        if self.person is None:
+            raise InvalidInput(
+                f"{keyword('per_person', True)} makes a promise about all rows of a person together: say whose, "
+                f"{keyword('person')}, and how many are released, {keyword('most_rows')}"
+            )
+        if self.error is not None:
+            raise InvalidInput(
+                f"{keyword('error')} chooses the rate of each row by what is lost, and {keyword('per_person', True)} "
+                "by what all rows of a person cost: say one of them"
+            )
 
     def _check_cells(self) -> None:
         """Cells instead of points: one kind of them, and nothing that is about points."""

@@ -80,6 +80,27 @@ def promise(epsilon: Number | None, alpha: Number | None, who: str = "") -> Epsi
     return EpsilonOrAlpha(_below(factor, base), None)
 
 
+def part_of(whole: EpsilonOrAlpha, parts: int) -> EpsilonOrAlpha:
+    """What each of so many releases promises, so that all of them together keep ``whole``; never more than that.
+
+    α^(1/parts) stays one where it is rational; elsewhere ε is rounded down, as in :func:`promise`.
+
+    Examples
+    --------
+    >>> part_of(promise("3*ln(2)", None), 3), part_of(promise(0.5, None), 5)
+    (EpsilonOrAlpha(epsilon=None, alpha=Fraction(1, 2)), EpsilonOrAlpha(epsilon=Fraction(1, 10), alpha=None))
+    """
+    if parts == 1:
+        return whole
+    if whole.epsilon is not None:
+        return EpsilonOrAlpha(whole.epsilon / parts, None)
+    assert whole.alpha is not None
+    power = rational_power(1 / whole.alpha, Fraction(1, parts))
+    if power is not None:
+        return EpsilonOrAlpha(None, 1 / power)
+    return EpsilonOrAlpha(_below(Fraction(1, parts), 1 / whole.alpha), None)
+
+
 def rate(epsilon: Number) -> Fraction:
     """ε as a rational, for what can use no other: a logarithm is rounded down to 15 digits.
 

@@ -133,6 +133,19 @@ class PersonFields(TypedDict, total=False):
     ]
 
 
+class PerPersonFields(TypedDict, total=False):
+    """Whether the promise is about all rows of a person together, which takes the rate of each row from it."""
+
+    per_person: Annotated[
+        bool,
+        asked(
+            False,
+            in_spec=True,
+            hide=ShellOption("With --most-rows: all rows of a person together keep the promise.", bool),
+        ),
+    ]
+
+
 class DroppedFields(TypedDict, total=False):
     """Other columns, which are left out."""
 

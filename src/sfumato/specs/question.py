@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.channels import Prior
 from sfumato.errors import InvalidInput, SfumatoError
 from sfumato.privacy import PrivacyType, predicates
+from sfumato.privacy.promise import part_of, promise
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.box import Box
 from sfumato.spaces.lengths import in_unit
@@ -76,12 +77,17 @@ def naming_file(spec: Spec, *path: str) -> Iterator[None]:
         raise InvalidInput(f"{spec.source}: [{'.'.join(path)}]: {error}") from error
 
 
-def privacy_of(spec: Spec, space: FiniteSpace | Box) -> PrivacyType:
-    """What is promised."""
+def _parts(spec: Spec) -> int:
+    """How many releases keep the promise together: one, unless it is about all rows of a person."""
+    return 1 if spec.release is None else spec.release.parts
+
+
+def privacy_of(spec: Spec, space: FiniteSpace | Box, *, whole: bool = False) -> PrivacyType:
+    """What is promised of each row; ``whole``: of all rows of a person, where the promise is about these."""
     if spec.privacy is None:
         raise InvalidInput(f"{spec.source}: table [privacy] is missing: say epsilon = … or alpha = …")
     with naming_file(spec, "privacy"):
-        return PrivacyType(space, **_amount(spec.privacy, space.unit))
+        return PrivacyType(space, **_amount(spec.privacy, space.unit, 1 if whole else _parts(spec)))
 
 
 def promise_of(spec: Spec, space: FiniteSpace | Box) -> dict[str, Any]:
@@ -91,8 +97,9 @@ def promise_of(spec: Spec, space: FiniteSpace | Box) -> dict[str, Any]:
         return {"privacy": None, "under": ()}
     if given.delta is None:
         return {"privacy": privacy_of(spec, space), "under": ()}
+    parts = _parts(spec)
     with naming_file(spec, "privacy"):
-        promised = predicates.epsilon_delta(**_amount(given, space.unit), delta=given.delta)
+        promised = predicates.epsilon_delta(**_amount(given, space.unit, parts), delta=given.delta / parts)
         return {"privacy": None, "under": (promised, space if given.neighbours == "adjacent" else None)}
 
 
@@ -106,11 +113,11 @@ def effort_of(spec: Spec, usual: float) -> dict[str, Any]:
     }
 
 
-def _amount(given: schema.PrivacySpec, unit: str) -> dict[str, Any]:
-    """ε or α; that odds double at a distance is ε = ln 2 over it."""
+def _amount(given: schema.PrivacySpec, unit: str, parts: int) -> dict[str, Any]:
+    """ε or α of each part; that odds double at a distance is ε = ln 2 over it."""
     if given.double_at is None:
-        return {"epsilon": given.epsilon, "alpha": given.alpha}
+        return part_of(promise(given.epsilon, given.alpha), parts)._asdict()
     apart = in_unit(given.double_at, unit, "double_at")
     if apart <= 0:
         raise InvalidInput(f"double_at must be positive, found {given.double_at}")
-    return {"epsilon": f"ln(2)*{apart.denominator}/{apart.numerator}"}
+    return part_of(promise(f"ln(2)*{apart.denominator}/{apart.numerator}", None), parts)._asdict()

@@ -13,6 +13,7 @@ from sfumato.release.fields import (
     ColumnFields,
     DroppedFields,
     KeptFields,
+    PerPersonFields,
     PersonFields,
     StrayFields,
     SystemFields,
@@ -25,13 +26,14 @@ _READ_AS: dict[str, Any] = {
     "int | None": Count | None,
     "Number | None": Quantity | None,
     "Sequence[str]": list[str],
+    "bool": bool,
 }
 """What a file says for a keyword of this type; lists are copied, since a table holds its own."""
 
 
 def _keys() -> dict[str, Any]:
     """The declared fields that are in specs, as fields of a model."""
-    shared = (ColumnFields, SystemFields, StrayFields, PersonFields, DroppedFields, KeptFields)
+    shared = (ColumnFields, SystemFields, StrayFields, PersonFields, PerPersonFields, DroppedFields, KeptFields)
     keys: dict[str, Any] = {}
     for name, written, said in declared(*shared):
         if said.in_spec:
@@ -77,3 +79,10 @@ class ReleaseSpec(_KeysSpec):
             yield "give latitude and longitude, or columns of x and y, or geometry"
         if (self.person is None) != (self.most_rows is None):
             yield "person and most_rows go together"
+        if self.per_person and self.person is None:
+            yield "per_person says that all rows of a person together keep the promise: say whose, person"
+
+    @property
+    def parts(self) -> int:
+        """How many releases keep the promise together: the rows of a person with per_person, each one without."""
+        return self.most_rows if self.per_person else 1

@@ -86,8 +86,16 @@ def _about_cells(space: FiniteSpace) -> str:
 
 def _promise_parts(privacy: PrivacyType) -> tuple[str, str]:
     """ε or α, and the factor at distance one."""
-    value = f"epsilon = {_short(privacy.epsilon)}" if privacy.epsilon is not None else f"alpha = {privacy.alpha}"
-    return value, factor_words(privacy, Fraction(1))
+    return _value_words(privacy), factor_words(privacy, Fraction(1))
+
+
+def _value_words(privacy: PrivacyType) -> str:
+    return f"epsilon = {_short(privacy.epsilon)}" if privacy.epsilon is not None else f"alpha = {privacy.alpha}"
+
+
+def rate_words(privacy: PrivacyType) -> str:
+    """ε or α of a promise, for which unit."""
+    return f"{_value_words(privacy)}{per(privacy.space)}"
 
 
 def factor_words(privacy: PrivacyType, distance: Fraction) -> str:
