@@ -118,6 +118,20 @@ def test_options_come_before_the_spec(folder: Path) -> None:
     assert record["gap"] <= 1e-6
 
 
+def test_an_epsilon_in_the_command_stands_in_place_of_the_specs(folder: Path, failing: Failing) -> None:
+    shown = sfumato("design", "survey.toml", "--epsilon", "ln(3)", "--json")
+    assert json.loads(shown.stdout)["promise"] == {"alpha": "1/3"}
+    assert shown.stderr.startswith("sfumato: --epsilon ln(3) stands in place of what survey.toml says\n")
+    (folder / "open.toml").write_text(SURVEY.partition("[privacy]")[0])
+    alone = sfumato("design", "open.toml", "--epsilon", "0.5")
+    assert alone.stdout.startswith("promise  epsilon = 0.5 per answer") and "--epsilon" not in alone.stderr
+    (folder / "events.toml").write_text(SURVEY + "delta = 0.1\n")
+    assert "(0.5, 1/10)-privacy" in sfumato("design", "events.toml", "--epsilon", "0.5").stdout
+    zero = failing("design", "survey.toml", "--overwrite", "--epsilon", "0")
+    assert zero == (2, "sfumato: --epsilon: ε must be positive, found 0")
+    assert "--epsilon: " in failing("design", "survey.toml", "--overwrite", "--epsilon", "much")[1]
+
+
 def test_objectives(folder: Path) -> None:
     space = sf.line(4)
     privacy = sf.PrivacyType(space, alpha="1/2")

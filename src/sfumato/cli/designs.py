@@ -12,19 +12,30 @@ import typer
 
 from sfumato.certify import Mechanism, save
 from sfumato.certify.file import MECHANISM
-from sfumato.cli.options import AsJson, Overwrite, SpecFile, answer, of_option, promise_record, saved
+from sfumato.cli.options import (
+    AsJson,
+    Overwrite,
+    SpecFile,
+    answer,
+    of_option,
+    promise_from_texts,
+    promise_record,
+    rate_from_text,
+    saved,
+)
 from sfumato.cli.progress import progress_line, until_asked
 from sfumato.design import Calibration, Design
 from sfumato.design import calibrate as epsilon_for
 from sfumato.design.calibration import as_target, usual_precision
 from sfumato.design.shares import SharesLost, lost_shares
 from sfumato.design.solvers import SOLVERS
-from sfumato.errors import InvalidInput, NotConverged, NotSupported
+from sfumato.errors import InvalidInput, NotConverged, NotSupported, in_one_line
 from sfumato.files import place_for
 from sfumato.numbers import bounds_text, float_above, float_below, text_above, text_below, told_apart
 from sfumato.specs.families import as_question, best_for
 from sfumato.specs.question import Question
-from sfumato.specs.spec import read_spec
+from sfumato.specs.schema import PrivacySpec
+from sfumato.specs.spec import Spec, read_spec
 from sfumato.specs.words import loss_amount, per, stake
 from sfumato.watch import Watch
 
@@ -50,6 +61,9 @@ def design(
     time_limit: TimeLimit = None,
     tolerance: Tolerance = None,
     solver: Annotated[str | None, typer.Option(help=f"auto (default), {_SOLVERS}.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(help="Instead of the spec's: ε for one unit of distance, such as 0.7 or ln(2)/30.")
+    ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -59,9 +73,9 @@ def design(
     """
     target = place_for(output or Path(f"{spec.stem}.sfm"), MECHANISM, overwrite=overwrite)
     with until_asked() as ending, progress_line(f"reading {spec}") as say, warnings.catch_warnings():
-        question = read_question(spec, tolerance=tolerance, time_limit=time_limit, solver=solver)
+        question = read_question(spec, epsilon, tolerance=tolerance, time_limit=time_limit, solver=solver)
         if question.privacy is None and not question.under:
-            raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …")
+            raise InvalidInput(f"{spec}: table [privacy] is missing: say epsilon = … or alpha = …, or --epsilon …")
         ending.watch = Watch(question.time_limit)
         warnings.simplefilter("ignore", SharesLost)  # which is said below, as everything else is
         best = best_for(question, time_limit=ending.watch, progress=ending.progress(say))
@@ -144,10 +158,22 @@ def _epsilon_for(
     return result, ending.asked
 
 
-def read_question(spec: Path, **options: Any) -> Question:
-    """What the spec stands for; of its tolerance, time limit and solver, those that options name instead."""
+def read_question(spec: Path, epsilon: str | None = None, **options: Any) -> Question:
+    """What the spec stands for; of its promise, tolerance, time limit and solver, those that options name instead."""
     said = {name: value for name, value in options.items() if value not in (None, "")}
-    return replace(as_question(read_spec(spec)), **said)
+    found = read_spec(spec)
+    if epsilon is not None:
+        found = _with_epsilon(found, epsilon)
+    return replace(as_question(found), **said)
+
+
+def _with_epsilon(spec: Spec, epsilon: str) -> Spec:
+    """The spec with another ε, which is said where it had one; δ and its neighbours stay."""
+    rate_from_text(epsilon, "--epsilon")
+    said = {} if spec.privacy is None else spec.privacy.model_dump(include={"per", "delta", "neighbours"})
+    if spec.privacy is not None:
+        typer.echo(f"sfumato: --epsilon {epsilon} stands in place of what {in_one_line(spec.source)} says", err=True)
+    return spec.model_copy(update={"privacy": PrivacySpec(**promise_from_texts(epsilon, None), **said)})
 
 
 def listed_secrets(question: Question, spec: Path, command: str) -> Question:
