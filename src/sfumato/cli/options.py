@@ -149,15 +149,19 @@ def answer_each(records: Iterable[dict[str, Any]], lines: Iterable[str], as_json
 
 def table_kind(heads: Sequence[str]) -> Kind:
     """Tables with this line of heads: the only ones that a table with it may replace."""
-    line = f"{','.join(heads)}\n".encode()
+    line = _csv([heads])
     return Kind(f"a table of {', '.join(heads)}", lambda data: data.startswith(line))
 
 
 def write_csv(path: Path, heads: Sequence[str], rows: Iterable[Iterable[Any]], *, overwrite: bool) -> None:
     """Write a table with a line of heads, whole or not at all."""
+    write_whole(path, lambda: _csv([heads, *rows]), table_kind(heads), overwrite=overwrite)
+
+
+def _csv(rows: Iterable[Iterable[Any]]) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([heads, *rows])
-    write_whole(path, text.getvalue().encode, table_kind(heads), overwrite=overwrite)
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
 
 
 def page_beside(mechanism: Path, output: Path | None, overwrite: bool) -> Path:

@@ -12,18 +12,30 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from sfumato.cli.options import AsJson, FigureFile, Overwrite, answer
+from sfumato.cli.options import AsJson, Overwrite, answer, write_csv
 from sfumato.cli.progress import progress_line
 from sfumato.errors import InvalidInput, NotSupported, counted, in_one_line
-from sfumato.files import DRAWN, place_for, write_whole
+from sfumato.files import DRAWN, Kind, place_for, write_whole
 from sfumato.papers import PAPERS
+from sfumato.papers.exports import paper_latex, paper_rows
 from sfumato.papers.page import compared, paper_page, recomputed
-from sfumato.report.figure import write_figure
+from sfumato.papers.tables import PaperTable
+from sfumato.report.figure import drawable, write_figure
+
+_TABLES = (".csv", ".tex")
+_ANY = Kind("a file", lambda data: True)  # a table is looked at again, by its heads, which are not known before
 
 
 def paper(
     key: Annotated[str | None, typer.Argument(help="Such as A.table4a or A.fig2; 'list' shows all.")] = None,
-    figure: FigureFile = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            "--figure",
+            "-o",
+            help="Write its table (.csv, .tex), or draw it: a page (.html), .json, .svg, .png or .pdf.",
+        ),
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Rerun all of them and write one page (papers.html, or what -o names).")
     ] = False,
@@ -42,12 +54,11 @@ def paper(
             typer.echo(json.dumps({"key": name, "title": title}) if as_json else f"{name:14} {title}")
         return
     if figure is not None:
-        place_for(figure, DRAWN, overwrite=overwrite)
+        ending = drawable(figure, "an item of the papers", _TABLES).suffix.lower()
+        place_for(figure, _ANY if ending == ".csv" else DRAWN, overwrite=overwrite)
     (table,) = recomputed([key])
     if figure is not None:
-        if table.figure is None:
-            raise NotSupported(f"a figure of {key}", ["the table, without --figure"])
-        write_figure(table.figure(), figure, overwrite=overwrite)
+        _write(table, figure, overwrite)
     if as_json:
         typer.echo(json.dumps({"key": table.key, "rows": table.rows, "notes": table.notes}, default=str))
         return
@@ -56,7 +67,21 @@ def paper(
     for note in table.notes:
         typer.echo(f"  Note: {note}")
     if figure is not None:
-        typer.echo(f"  Drawn: {in_one_line(figure)}")
+        typer.echo(f"  {'Written' if figure.suffix.lower() in _TABLES else 'Drawn'}: {in_one_line(figure)}")
+
+
+def _write(table: PaperTable, file: Path, overwrite: bool) -> None:
+    """An item as a table or figure, as the ending of the file says."""
+    ending = file.suffix.lower()
+    if ending == ".csv":
+        heads, *rows = paper_rows(table)
+        write_csv(file, heads, rows, overwrite=overwrite)
+    elif ending == ".tex":
+        write_whole(file, paper_latex(table).encode, DRAWN, overwrite=overwrite)
+    elif table.figure is None:
+        raise NotSupported(f"a figure of {table.key}", ["its table: .csv, .tex, or no --figure"])
+    else:
+        write_figure(table.figure(), file, overwrite=overwrite)
 
 
 def _every_paper(target: Path, key: str | None, overwrite: bool, as_json: bool) -> None:
