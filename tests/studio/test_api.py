@@ -119,10 +119,11 @@ def test_a_curve_streams_its_points(studio: Studio) -> None:
 
 def test_known_mechanisms_stand_beside_the_optimum(studio: Studio) -> None:
     found = studio.ask("compare", spec=LINE)
-    losses = {row["mechanism"]: row["remapped"] for row in found["rows"]}
+    losses = {row["mechanism"]: row["value"] for row in found["rows"]}
     assert losses["optimal"] == min(losses.values())
     assert losses["geometric"] == pytest.approx(losses["optimal"])
     assert "planar_laplace" in found["left_out"] or "planar_laplace" in losses
+    assert found["heads"][:2] == ["loss", "remapped"] and all(row["matrix"] for row in found["rows"])
 
 
 def test_kernels_are_listed_and_drawn(studio: Studio) -> None:
@@ -361,11 +362,14 @@ def test_shares_of_a_survey_are_designed_and_what_they_lack_is_refused(studio: S
         spec_from_text("objective = 'shares'\n[space]\nkind = 'discrete'\nn = 3\n[privacy]\nepsilon = 1")
     )
     assert found["loss"] == pytest.approx(float(best_for(asked).loss), rel=1e-3)
-    assert "curve" in found["tasks"] and "compare" not in found["tasks"]
+    assert {"curve", "compare"} <= set(found["tasks"]) and "kernels" not in found["tasks"]
     curve = studio.ask("curve", spec=spec, epsilons=["0.5", "1", "2"])
     losses = [point["loss"] for point in curve["points"]]
     assert losses == sorted(losses, reverse=True)
-    assert "for shares of a population" in studio.refusal("compare", spec=spec)
+    assert "for shares of a population" in studio.refusal("kernels", spec=spec)
+    beside = studio.ask("compare", spec=spec)
+    assert beside["rows"][0]["value"] == pytest.approx(found["loss"], rel=1e-3) and "respondents" in beside["heads"]
+    assert {"optimal", "geometric", "random_response"} & {row["mechanism"] for row in beside["rows"]} >= {"optimal"}
 
 
 @pytest.mark.parametrize(

@@ -93,10 +93,9 @@ def city_of(name: str, code: str = "") -> City:
     found = [city for city in known if city.name.casefold() == wanted]
     if not found:
         where = f" of {country}" if country else ""
-        raise NotSupported(
-            f"the city {name.strip()!r}{where}{_meant(wanted, known)}",
-            ["a city of more than 15,000 people, by GeoNames"],
-        )
+        if meant := _meant(wanted, known):
+            raise NotSupported(f"the city {name.strip()!r}{where} is not known{meant}")
+        raise NotSupported(f"the city {name.strip()!r}{where}", ["a city of more than 15,000 people, by GeoNames"])
     return max(found, key=_size)
 
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
 from sfumato.design import Design
+from sfumato.design.comparison import compare_known
+from sfumato.design.comparison_rows import OPTIMAL, Compared, Comparison, side_by_side
 from sfumato.errors import InvalidInput, NotSupported, shown
 from sfumato.measures import prior_loss
+from sfumato.mechanisms import MECHANISMS
 from sfumato.numbers import is_floatable
 from sfumato.release.places import Place, Position
 from sfumato.release.terms import Column
@@ -141,6 +145,8 @@ class View:
         The columns of a table that hold secrets.
     shown
         A design: its table, and what is lost where nothing is told, if that is known.
+    compared, by, drawn
+        The best mechanism beside known ones; by what, in words; a mechanism of a comparison as it is drawn.
     """
 
     takes: Callable[[str], bool]
@@ -153,6 +159,9 @@ class View:
     place: Callable[[Any, Any], dict[str, Any]]
     columns: Find
     shown: Callable[[Design, Question], dict[str, Any]]
+    compared: Callable[[Question, Design, Callable[[Any], Any]], Comparison]
+    by: Callable[[Comparison, Question], str]
+    drawn: Callable[[Compared, Question], dict[str, Any]]
 
 
 def _places(best: Design, question: Question) -> dict[str, Any]:
@@ -178,23 +187,65 @@ def _shares(best: Design, question: Question) -> dict[str, Any]:
     return {**table_view(best.mechanism, question.space), "exact": "", "blind": None, "loss_name": "variance"}
 
 
-_ON_BOXES = ("look", "design", "density", "curve", "calibrate", "release", "mechanism", "report", "page", "spec")
-_ABOUT_SHARES = ("look", "design", "curve", "calibrate", "release", "mechanism", "report", "page", "spec")
+def _beside_known(question: Question, best: Design, progress: Callable[[Any], Any]) -> Comparison:
+    """On a list all that exist."""
+    assert question.privacy is not None
+    loss = question.loss_on_outputs if question.objective.has_loss else None
+    everyone = {OPTIMAL: best.mechanism, **MECHANISMS}
+    return compare_known(question.prior, loss, question.privacy, mechanisms=everyone, objective=question.objective,
+                         progress=progress)  # fmt: skip
+
+
+def _beside_noise(question: Question, best: Design, progress: Callable[[Any], Any]) -> Comparison:
+    """On a box noise and what is made smooth, as many as there is time for."""
+    assert question.privacy is not None
+    compared = partial(compare_known, question.prior, question.loss, question.privacy)
+    return side_by_side(
+        compared(time_limit=_FOR_KNOWN, progress=progress), compared(mechanisms={OPTIMAL: best.mechanism})
+    )
+
+
+def _by_loss(comparison: Comparison, question: Question) -> str:
+    unit = f" in {question.space.unit}" if question.space.unit and question.family.lengths(question) else ""
+    remapped = f"Expected loss{unit} if everybody takes the best action for each output"
+    return f"{remapped}; {float(comparison.blind):.4g} if nothing is disclosed."
+
+
+def _by_distance(comparison: Comparison, question: Question) -> str:
+    unit = f" in {question.space.unit}" if question.space.unit else ""
+    return f"Expected distance{unit} of what is told from the truth; what is proved holds for all points."
+
+
+def _by_respondents(comparison: Comparison, question: Question) -> str:
+    return "The variance of estimated shares, times N, and how many times as many people have to be asked."
+
+
+def _as_table(row: Compared, question: Question) -> dict[str, Any]:
+    small = len(question.space) * len(row.channel.outputs) <= _MOST_ENTRIES
+    return table_view(row.channel, question.space) if small else {"outputs": [], "at": [], "matrix": ""}
+
+
+_FOR_KNOWN = 60.0  # seconds for known mechanisms on a box
+_MOST_ENTRIES = 2**18  # of a table that is sent to be drawn
+_ON_BOXES = ("look", "design", "density", "curve", "calibrate", "compare", "release", "mechanism", "report", "page",
+             "spec")  # fmt: skip
+_ABOUT_SHARES = ("look", "design", "curve", "calibrate", "compare", "release", "mechanism", "report", "page", "spec")
 
 VIEWS = {
     "places": View(
         lambda task: task != "density", "Expected loss", "at a point of a list of secrets",
         "a space of kind box or earth_box", secrets_in, "secrets", None, space_view, column_of_labels, _places,
+        _beside_known, _by_loss, _as_table,
     ),
     "points": View(
         lambda task: task in _ON_BOXES, "Expected loss", "on a box of coordinates",
-        "the map, the matrix, the curve, the report, the page and the mechanism", cells_in, "cells", MOST_SECRETS,
-        box_place, columns_of_points, _points,
+        "the map, the matrix, the curve, known mechanisms, the report, the page and the mechanism", cells_in, "cells",
+        MOST_SECRETS, box_place, columns_of_points, _points, _beside_noise, _by_distance, lambda row, question: {},
     ),
     "shares": View(
         lambda task: task in _ABOUT_SHARES, "Variance of all estimates, times N", "for shares of a population",
-        "the design, the curve, the report, the page and the mechanism; `sfumato compare-known` and `plan`", secrets_in,
-        "secrets", None, space_view, column_of_labels, _shares,
+        "the design, the curve, known mechanisms, the report, the page and the mechanism; `sfumato plan`", secrets_in,
+        "secrets", None, space_view, column_of_labels, _shares, _beside_known, _by_respondents, _as_table,
     ),
 }  # fmt: skip
 """A view for each family."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import isfinite
+from math import inf, isfinite
 from time import perf_counter
 from typing import Any
 
@@ -19,7 +19,7 @@ from sfumato.channels import Prior
 from sfumato.client.page import visitors_page
 from sfumato.design import Curve
 from sfumato.design.calibration import calibrate
-from sfumato.design.comparison import compare_known
+from sfumato.design.comparison_rows import COMPARED_BY
 from sfumato.design.result import Design
 from sfumato.design.solvers import Trail
 from sfumato.errors import InvalidInput, NotSupported
@@ -40,7 +40,7 @@ from sfumato.specs.words import per
 from sfumato.studio.families import VIEWS, View
 from sfumato.studio.requests import TASKS, checked_spec, key_of
 from sfumato.studio.uploads import cities, point_tables, released, uploaded
-from sfumato.studio.views import figure_of, packed_floats, point_figures, table_view
+from sfumato.studio.views import figure_of, packed_floats, point_figures
 from sfumato.theory import is_universally_optimal
 from sfumato.verdict import Verdict
 from sfumato.watch import Watch
@@ -50,6 +50,7 @@ _MOST_ENTRIES = 2**18  # of a table that is sent to be drawn
 _MOST_KERNELS = 120  # listed one by one; all are counted
 _MANY_SECRETS = 10  # beyond, a search for a better mechanism is short
 _LONGEST_FRACTION = 16  # letters
+_OPTIMUM, _NEARLY = "the optimum", 0.01  # A design is called so up to this gap.
 _SAME = Fraction(1, 10**8)  # of a loss: a difference that is not worth a word
 _ANY_SUM = Fraction(1, 2)  # by which the sum of a row may miss 1 where somebody wants it divided
 
@@ -268,23 +269,18 @@ def _release(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compare(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
-    """Every known mechanism for the promise, beside the optimum."""
-    privacy, space = desk.promise(), desk.question.space
-    best = desk.best()
-    everyone = {"optimal": best.mechanism, **MECHANISMS}
-    comparison = compare_known(
-        desk.question.prior, desk.question.loss_on_outputs, privacy, mechanisms=everyone,
-        progress=lambda name: desk.say({"doing": f"building {name}"}),
-    )  # fmt: skip
+    """Every known mechanism for the promise, beside the optimum: a table of texts, and what is drawn of each."""
+    desk.promise()
+    question, view, best = desk.question, desk.view, desk.best()
+    comparison = view.compared(question, best, lambda name: desk.say({"doing": f"building {name}"}))
+    columns = [column for column in COMPARED_BY[comparison.by].columns[1:] if column.head]
     rows = []
-    for row, record in zip(comparison.rows, comparison.records(), strict=True):
-        small = len(space) * len(row.channel.outputs) <= _MOST_ENTRIES
-        rows.append(
-            {**record, **(table_view(row.channel, space) if small else {"outputs": [], "at": [], "matrix": ""})}
-        )
-    return {"rows": rows, "blind": float(comparison.blind), "bound": float_below(best.bound),
-            "left_out": comparison.left_out, "loss_name": desk.question.loss.name, "unit": space.unit,
-            "rate": privacy.rate}  # fmt: skip
+    for row in comparison.rows:
+        value = float_above(row.value) if row.value < inf else None
+        cells = [column.cell(row) for column in columns]
+        rows.append({"mechanism": row.name, "value": value, "cells": cells, **view.drawn(row, question)})
+    return {"rows": rows, "heads": [column.head for column in columns], "by": view.by(comparison, question),
+            "best": _OPTIMUM if best.gap < _NEARLY else "the best found", "left_out": comparison.left_out}  # fmt: skip
 
 
 def _kernels(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ import { Picture } from "./picture.js";
 import { change, state } from "./state.js";
 import { Table } from "./table.js";
 
-let left = null, right = null, title = null, rows = null, comparison = null, place = null;
+const SAME = 1e-8;
+let left = null, right = null, pair = null, title = null, rows = null, comparison = null, place = null;
 
 export const question = new Question("compare", (answer) => { comparison = answer; draw(); });
 
@@ -15,7 +16,8 @@ export function build(panel) {
   const hosts = [make("div"), make("div")];
   title = make("h2");
   rows = make("div");
-  fill(panel, make("div", { className: "pair" }, make("div", {}, make("h2", {}, "The optimum"), hosts[0]), make("div", {}, title, hosts[1])), rows);
+  pair = make("div", { className: "pair" }, make("div", {}, make("h2", {}, "The optimum"), hosts[0]), make("div", {}, title, hosts[1]));
+  fill(panel, pair, rows);
   const pick = (secret) => change({ secret }, { why: "secret" });
   left = new Picture(hosts[0], { pick, named: "One secret under the optimal mechanism. Arrow keys choose it.", tallest: 330 });
   right = new Picture(hosts[1], { pick, named: "The same secret under the other mechanism. Arrow keys choose it.", tallest: 330 });
@@ -28,6 +30,7 @@ export function look(design) {
 
 export function draw() {
   if (!comparison || !place) return;
+  pair.hidden = !comparison.rows.some((row) => row.matrix);
   const others = comparison.rows.filter((row) => row.mechanism !== "optimal");
   const chosen = others.find((row) => row.mechanism === state().beside) ?? others[0];
   const best = comparison.rows.find((row) => row.mechanism === "optimal");
@@ -43,19 +46,28 @@ export function draw() {
 const spoken = (name) => name.replaceAll("_", " ");
 
 function table(best, chosen) {
-  const unit = comparison.unit && comparison.loss_name === "distance" ? ` in ${comparison.unit}` : "";
-  const most = Math.max(comparison.blind, ...comparison.rows.map((row) => row.remapped));
+  const most = Math.max(...comparison.rows.map((row) => row.value ?? 0));
+  const more = (row) => {
+    if (row === best || row.value === null || !(best?.value > 0)) return "–";
+    const part = row.value / best.value - 1; // what floats have rounded is no difference
+    return Math.abs(part) < SAME ? "0 %" : `${part > 0 ? "+" : "−"} ${near(100 * Math.abs(part), 3)} %`;
+  };
   return make("div", { className: "scroll" }, make("table", {},
-    make("caption", {}, `Expected loss${unit} if everybody takes the best action for each output; ${near(comparison.blind)} if nothing is disclosed.`),
+    make("caption", {}, comparison.by),
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "mechanism"), make("th", { scope: "col", className: "slim" }, ""),
-      ...["loss", "more than the optimum", "ε it needs", "leaks ×"].map((name, k) => make("th", { scope: "col", className: k > 1 ? "n slim" : "n" }, name)))),
+      ...[`beside ${comparison.best}`, ...comparison.heads].map((name, k) => make("th", { scope: "col", className: k > 1 ? "n slim" : "n" }, name)))),
     make("tbody", {}, ...comparison.rows.map((row) => make("tr", { className: row === best ? "best" : "" },
-      make("th", { scope: "row" }, row === best ? "the optimum" : make("button", { type: "button", className: "link", "aria-pressed": String(row === chosen), onclick: () => change({ beside: row.mechanism }, { why: "beside" }) }, spoken(row.mechanism))),
-      make("td", { className: "slim" }, bar(row.remapped / most)),
-      make("td", { className: "n" }, near(row.remapped)),
-      make("td", { className: "n" }, row === best ? "–" : `+ ${near(100 * (row.remapped / best.remapped - 1), 3)} %`),
-      make("td", { className: "n slim" }, near(row.epsilon)),
-      make("td", { className: "n slim" }, near(row.multiplicative, 3)))))));
+      make("th", { scope: "row" }, named(row, best, chosen)),
+      make("td", { className: "slim" }, bar(row.value === null ? 1 : row.value / most)),
+      make("td", { className: "n" }, more(row)),
+      ...row.cells.map((cell, k) => make("td", { className: k > 0 ? "n slim" : "n" }, cell)))))));
+}
+
+/** The name of a row; one whose mechanism can be drawn draws it. */
+function named(row, best, chosen) {
+  if (row === best) return comparison.best;
+  if (!row.matrix) return spoken(row.mechanism);
+  return make("button", { type: "button", className: "link", "aria-pressed": String(row === chosen), onclick: () => change({ beside: row.mechanism }, { why: "beside" }) }, spoken(row.mechanism));
 }
 
 function leftOut() {
