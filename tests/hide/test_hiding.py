@@ -119,7 +119,9 @@ def test_a_person_has_so_many_rows_and_the_others_are_refused_or_left_out(hidden
     assert done["id"].to_pylist() == table()["id"].to_pylist()[:6]
 
 
-@pytest.mark.parametrize(("how", "whole"), [({"hide": "500 m"}, {"alpha": "1/4"}), ({"epsilon": "2 per km"}, {"epsilon": 2})])
+@pytest.mark.parametrize(
+    ("how", "whole"), [({"hide": "500 m"}, {"alpha": "1/4"}), ({"epsilon": "2 per km"}, {"epsilon": 2})]
+)
 def test_all_rows_of_a_person_together_keep_what_was_asked_for(how: Any, whole: Any, tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "spent.ledger", limit=amount(**whole))
     terms = {"person": "id", "most_rows": 7, "per_person": True}
