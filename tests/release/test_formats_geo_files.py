@@ -25,6 +25,7 @@ from box_tables import box_mechanism
 from sfumato.errors import InvalidFile, InvalidInput, MissingExtra, NotSupported
 from sfumato.release import release_file
 from sfumato.release.places import Geometry, Place
+from sfumato.release.points import output_points
 from sfumato.release.rows import BadRow
 from sfumato.spaces import earth_box, from_degrees
 
@@ -33,8 +34,7 @@ HIDE = box_mechanism(TOWN, outputs=6)
 ROWS = 40
 _RNG = np.random.default_rng(7)
 LATITUDES, LONGITUDES = 48.001 + 0.08 * _RNG.random(ROWS), 2.001 + 0.12 * _RNG.random(ROWS)
-assert TOWN.frame is not None
-OUTPUTS = np.array([[float(angle) for angle in TOWN.frame.place(y)][::-1] for y in HIDE.outputs])
+OUTPUTS = output_points(HIDE.outputs, TOWN, TOWN.surface.decimals(HIDE.rate))[:, ::-1]
 FORMATS = ["gpkg", "shp", "shp.zip", "geojson", "geojsonl", "geojson.gz", "parquet", "csv"]
 DEGREES_ALONE = ("geojsonl", 2154)  # by their standard
 

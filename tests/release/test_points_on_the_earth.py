@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow.csv import write_csv
 from scipy.stats import chi2
 
 from box_tables import box_mechanism
@@ -17,9 +18,10 @@ from sfumato.draws.randomness import FreshStream, system_bits
 from sfumato.errors import InvalidInput
 from sfumato.release.ledger.ledger import Ledger
 from sfumato.release.places import Place, Position
-from sfumato.release.points import points_of
+from sfumato.release.points import points_of, rounding_words
 from sfumato.release.rows import BadRow, TypedValues
 from sfumato.release.sampler import sampler
+from sfumato.release.streams import release_file
 from sfumato.release.tables import release_table
 from sfumato.spaces import earth_box, to_box
 from sfumato.spaces.box import box
@@ -55,10 +57,41 @@ def test_a_table_gets_the_density_of_its_places(place: tuple[float, float]) -> N
     table = pa.table({"lat": np.full(rows, place[0]), "lon": np.full(rows, place[1])})
     made = HIDE.release(table, PLACE, on_unknown="nearest", most_moved=1)
     assert TOWN.frame is not None and made.column_names == ["lat", "lon"]
-    where = [tuple(map(float, TOWN.frame.place(y))) for y in HIDE.outputs]
+    digits = TOWN.surface.decimals(HIDE.rate)
+    assert digits == 5 and "rounded to 5 decimals of a degree, by at most 80 cm" in rounding_words(digits)
+    where = [tuple(float(round(at, digits)) for at in TOWN.frame.place(y)) for y in HIDE.outputs]
     found = np.array([((made["lat"].to_numpy() == a) & (made["lon"].to_numpy() == b)).sum() for a, b in where])
     expected = rows * np.array([float(share) for share in HIDE.density(to_box(TOWN, *place)).weights])
     assert found.sum() == rows and chi2.sf(((found - expected) ** 2 / expected).sum(), 5) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("rate", [Fraction(k, 100) for k in (1, 7, 30, 139, 900, 10_000)])
+@pytest.mark.parametrize("unit", ["km", "m"])
+def test_digits_are_those_that_the_noise_leaves(rate: Fraction, unit: str) -> None:
+    """The last digit is a thousandth of the noise or less, and one digit fewer would not be; 7 of them are enough."""
+    kilo = 1000 if unit == "m" else 1
+    town = earth_box(48, 2, sides=(10 * kilo, 10 * kilo), step=5 * kilo, unit=unit)
+    digits = town.surface.decimals(rate / kilo)
+    assert digits is not None and digits == TOWN.surface.decimals(rate)
+    step, noise = 111.195 / 10**digits, 1 / float(rate)  # km
+    assert digits <= 7 and (digits == 7 or step <= noise / 1000 < 20 * step)
+    metres = 1000 * step / np.sqrt(2)
+    number, of = rounding_words(digits).split("by at most ")[1].split(":")[0].split()
+    assert metres <= float(number) * {"km": 1000, "m": 1, "cm": 0.01, "mm": 0.001}[of] < 1.02 * metres
+    assert box((2, 2), step=1).surface.decimals(rate) is None
+
+
+def test_what_is_written_is_what_was_drawn_rounded(tmp_path: Path) -> None:
+    """With one key the same in a table and in a file, and never with more digits than are said."""
+    table, key = pa.table({"id": range(50), "lat": [48.03] * 50, "lon": [2.05] * 50}), bytes(range(32))
+    made = HIDE.release(table, PLACE, key=key, row_id="id", secret_never_changes=True)
+    write_csv(table, tmp_path / "trips.csv")
+    terms = {"key": key, "row_id": "id", "secret_never_changes": True}
+    release_file(HIDE, tmp_path / "trips.csv", tmp_path / "told.csv", PLACE, **terms)
+    lines = (tmp_path / "told.csv").read_text().splitlines()[1:]
+    pairs = [[float(part) for part in line.split(",")[1:]] for line in lines]
+    assert pairs == [list(pair) for pair in zip(made["lat"].to_pylist(), made["lon"].to_pylist(), strict=True)]
+    assert all(len(part.partition(".")[2]) <= 5 for line in lines for part in line.split(",")[1:])
 
 
 def test_across_the_antimeridian_a_place_is_one_place() -> None:

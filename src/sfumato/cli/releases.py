@@ -16,6 +16,7 @@ from sfumato.cli.options import DECIMAL_COMMAS, AsJson, CsvDecimal, answer, prom
 from sfumato.cli.progress import progress_line
 from sfumato.errors import InvalidInput, in_one_line
 from sfumato.numbers import text_above
+from sfumato.release.families import rounded_told
 from sfumato.release.fields import ColumnFields, TermFields
 from sfumato.release.keys import release_key as create_key
 from sfumato.release.places import Geometry, Place, Position
@@ -145,6 +146,7 @@ def _summary(
     return [
         f"promise  {_promise_words(proved)}",
         *([f"note     {done.note}"] if done.note else []),
+        *([f"numbers  {words}"] if (words := rounded_told(proved)) else []),
         *([f"numbers  {DECIMAL_COMMAS}"] if done.decimal == "," else []),
         f"column   {', '.join(_names(wanted))}",
         f"rows     {done.rows - done.dropped:,} released{left_out}, {done.rate:,.0f} rows/s",

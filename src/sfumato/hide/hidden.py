@@ -15,6 +15,7 @@ from sfumato.files import DRAWN, write_whole
 from sfumato.hide.choice import words_of_secrets
 from sfumato.hide.paid import Paid
 from sfumato.numbers import text_above, text_below
+from sfumato.release.families import rounded_told
 from sfumato.report.page import facts_about, page_of
 from sfumato.specs.question import privacy_of
 from sfumato.specs.spec import Spec, seen_from, to_toml
@@ -149,6 +150,7 @@ def promise_words(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str) 
         whose,
         *(part.words for part in paid),
         f"Mechanism: {why}.",
+        *filter(None, [rounded_told(design.mechanism)]),
     )
 
 

@@ -17,7 +17,7 @@ from sfumato.certify.protocol import Domain
 from sfumato.errors import InvalidInput, advice, keyword, shown
 from sfumato.numbers import Floats
 from sfumato.release.places import Place, Position, coordinates_of
-from sfumato.release.points import output_points, points_of
+from sfumato.release.points import output_points, points_of, rounding_words
 from sfumato.release.rows import Integers, Labels, Secrets, line_position
 from sfumato.release.sampler import Sampler
 from sfumato.spaces.box import as_box
@@ -52,6 +52,8 @@ class ReleaseFamily:
         The labels of secrets, if they have any, and something that may be told.
     rows
         Secrets that somebody lists, as they are drawn for.
+    rounded
+        How coordinates that a mechanism releases are rounded, a sentence; empty where they are not.
     """
 
     about_points: bool
@@ -65,6 +67,7 @@ class ReleaseFamily:
     near: Callable[[Domain, Floats, Floats], NDArray[np.bool_]]
     example: Callable[[Domain], tuple[tuple[Any, ...] | None, Any]]
     rows: Callable[[Sampler, list[Any]], NDArray[Any]]
+    rounded: Callable[[Any], str]
 
 
 # ----------------------------------------------------------------- secrets with labels
@@ -165,7 +168,8 @@ def _rows_of_list(draws: Sampler, given: list[Any]) -> NDArray[Any]:
 
 
 def _told_of_points(draws: Sampler) -> Floats:
-    return output_points(draws.outputs or (), as_box(draws.domain.box))
+    box, rate = as_box(draws.domain.box), getattr(draws.source, "rate", None)  # what stands in for a mechanism has none
+    return output_points(draws.outputs or (), box, None if rate is None else box.surface.decimals(rate))
 
 
 def _xy_of_points(draws: Sampler) -> tuple[Floats, Floats]:
@@ -192,6 +196,7 @@ LISTED = ReleaseFamily(
     near=lambda domain, first, second: np.isfinite(first) & np.isfinite(second),
     example=_example_of_list,
     rows=_rows_of_list,
+    rounded=lambda mechanism: "",
 )
 POINTS = ReleaseFamily(
     True,
@@ -209,6 +214,7 @@ POINTS = ReleaseFamily(
     near=lambda domain, first, second: as_box(domain.box).surface.near((first, second)),
     example=lambda domain: (None, tuple(as_box(domain.box).origin)),
     rows=lambda draws, given: np.array(given, dtype=np.float64).reshape(len(given), -1),
+    rounded=lambda mechanism: rounding_words(mechanism.box.surface.decimals(mechanism.rate)),
 )
 
 
@@ -218,3 +224,8 @@ _FAMILIES = {"secrets": LISTED, "coordinates": POINTS}
 def release_family(domain: Domain) -> ReleaseFamily:
     """The kind of secrets that lie in a domain."""
     return _FAMILIES[domain.about]
+
+
+def rounded_told(mechanism: Any) -> str:
+    """How coordinates that a mechanism releases are rounded, a sentence; empty where they are not."""
+    return release_family(mechanism.domain).rounded(mechanism)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.draws.plans import Tuples
 from sfumato.draws.rounding import Reach
-from sfumato.errors import InvalidInput, Mismatch, NotSupported, keyword, worded
+from sfumato.errors import InvalidInput, Mismatch, NotSupported, counted, keyword, worded
 from sfumato.numbers import Floats, exact, float_above, float_below, nearest_float
 from sfumato.release.keys import id_digests
 from sfumato.release.places import Place, Position
@@ -31,6 +31,8 @@ from sfumato.spaces.surface import Earth, Plane
 
 _SALT = b"sfumato points\0\0"
 _DOUBLES = ord("d")
+_ROUNDED_BY = ("80 km", "8 km", "800 m", "80 m", "8 m", "80 cm", "8 cm", "8 mm")
+"""Half a step along both axes, by decimals: a degree is at most 111.2 km."""
 _MOST_OUTPUTS = 1 << 24  # whose coordinates are held at a time: about 2 GiB
 
 
@@ -238,12 +240,14 @@ def _position(box: Box) -> str:
     return worded(f"Position({', '.join(map(repr, names))})", *names)
 
 
-def output_points(outputs: Sequence[Any], box: Box) -> Floats:
+def output_points(outputs: Sequence[Any], box: Box, decimals: int | None = None) -> Floats:
     """The coordinates of outputs, one row an output, each the double nearest to the exact one.
 
-    On the Earth they are latitude and longitude.
+    On the Earth they are latitude and longitude. With ``decimals`` they are rounded first, which looks at the output
+    alone: what a release tells is what was drawn, rounded, and costs no more.
     """
     surface = box.surface
+    written = nearest_float if decimals is None else lambda at: nearest_float(round(at, decimals))
     if isinstance(outputs, Tuples):  # all tuples of few coordinates, each of which becomes one of a place
         many = prod(map(len, outputs.axes))
         if many > _MOST_OUTPUTS:
@@ -251,7 +255,17 @@ def output_points(outputs: Sequence[Any], box: Box) -> Floats:
                 f"telling {many:,} points by their coordinates", ["a promise over a larger distance", "a smaller box"]
             )
         axes = [[surface.coordinate(axis, exact(y)) for y in values] for axis, values in enumerate(outputs.axes)]
-        parts = np.meshgrid(*(np.array([nearest_float(y) for y in values]) for values in axes), indexing="ij")
+        parts = np.meshgrid(*(np.array([written(y) for y in values]) for values in axes), indexing="ij")
         return np.stack(surface.turned([part.ravel() for part in parts]), axis=1)
     rows = [surface.place(tuple(map(exact, y if isinstance(y, tuple) else (y,)))) for y in outputs]
-    return np.array([list(map(nearest_float, row)) for row in rows]).reshape(len(rows), box.dimension)
+    return np.array([list(map(written, row)) for row in rows]).reshape(len(rows), box.dimension)
+
+
+def rounding_words(decimals: int | None) -> str:
+    """How coordinates are rounded, a sentence; empty where they are the doubles nearest to outputs."""
+    if decimals is None:
+        return ""
+    return (
+        f"What is written is what was drawn, rounded to {counted(decimals, 'decimal')} of a degree, by at most "
+        f"{_ROUNDED_BY[decimals]}: further digits would be digits of the noise."
+    )

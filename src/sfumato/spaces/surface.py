@@ -28,6 +28,9 @@ if TYPE_CHECKING:  # boxes know their surface
 GREAT_CIRCLE = "great circle"
 """The distance of places on the Earth, as a promise about coordinates names it."""
 
+_SAYS_NOTHING = 1000  # what part of 1/ε, the length of the noise, nobody sees beside it
+_MOST_DECIMALS = 7
+
 Scale = tuple[Fraction, Fraction]
 
 
@@ -107,6 +110,10 @@ class Plane:
     def reaches(self) -> Sequence[tuple[Fraction, Fraction, int] | None]:
         """Which coordinates are accepted along each axis, and after how much they come again; None for all."""
         return [None] * self.box.dimension
+
+    def decimals(self, rate: Fraction) -> int | None:
+        """How many decimals of a coordinate say something beside noise at a rate; None for all, in anybody's unit."""
+        return None
 
     def turned(self, columns: Any) -> Any:
         """Columns that are ordered like axes, ordered as people do, and back: they put latitude first."""
@@ -215,6 +222,19 @@ class Earth(Plane):
     def inner(self) -> Earth:
         """The box without its margin."""
         return replace(self, frame=replace(self.frame, margin=Fraction(0)))
+
+    def decimals(self, rate: Fraction) -> int:
+        """Those of a degree: the last stands for at most a thousandth of 1/ε along both axes, or for a centimetre.
+
+        Examples
+        --------
+        >>> from sfumato.spaces.earth import earth_box
+        >>> town = earth_box(48, 2, sides=(10, 10), step=5).surface
+        >>> [town.decimals(Fraction(rate)) for rate in ("0.01", "1.4", "1000")]
+        [4, 6, 7]
+        """
+        finest = min(self.frame.degrees) / (_SAYS_NOTHING * rate)
+        return next((k for k in range(_MOST_DECIMALS) if Fraction(1, 10**k) <= finest), _MOST_DECIMALS)
 
     def turned(self, columns: Any) -> Any:
         """Latitude and longitude as longitude and latitude, and back."""
