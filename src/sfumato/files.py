@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.arguments import file_path, quoted
-from sfumato.errors import InvalidInput, keyword
+from sfumato.errors import InvalidInput, NotSupported, keyword, shown
 
 fcntl: Any
 try:
@@ -40,8 +40,21 @@ def refuse_endless(file: Path) -> None:
         raise InvalidInput(f"{quoted(file)} cannot be read: it is a device or a pipe, and no regular file")
 
 
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+
+
+def refuse_spreadsheet(file: Path) -> None:
+    """Say to whom has a spreadsheet what to do: it may have several sheets, formulas, and dates that are numbers."""
+    if file.suffix.lower() in _SPREADSHEETS:
+        raise NotSupported(
+            f"the format of {shown(file.name)} is that of a spreadsheet, which is neither read nor written: save its "
+            "sheet as CSV (CSV UTF-8) and name that file"
+        )
+
+
 def read_text(file: Path, largest: int) -> str:
     """The text of a file in UTF-8 of at most so many bytes, with or without a mark at its beginning."""
+    refuse_spreadsheet(file)
     try:
         return read_bytes(file, largest).decode("utf-8-sig")
     except UnicodeDecodeError as error:

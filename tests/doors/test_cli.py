@@ -136,6 +136,36 @@ def test_what_a_ledger_refuses_is_an_object_too_with_the_status_of_a_promise_not
     assert json.loads(shown.stderr.splitlines()[-1])["error"] == "BudgetExceeded"
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["release FILE sheet.xlsx out.csv --column home", "hide sheet.xlsx -o out.csv --hide 500", "audit sheet.xlsx",
+     "estimate FILE sheet.xlsx --column home", "plan FILE --error 0.1 --guess sheet.xlsx"],
+)  # fmt: skip
+def test_a_spreadsheet_is_refused_with_what_to_do(
+    words: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sheet.xlsx").write_bytes(b"PK\x03\x04")
+    shown = sfumato(*words.replace("FILE", str(file)).split())
+    assert shown.returncode == 2 and shown.stdout == ""
+    assert shown.stderr == (
+        "sfumato: the format of 'sheet.xlsx' is that of a spreadsheet, which is neither read nor written: save its "
+        "sheet as CSV (CSV UTF-8) and name that file\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are closed otherwise there")
+@pytest.mark.parametrize("words", [["known", "--list"], ["paper", "list"], ["kernels", "line:3", "--json"], ["--help"]])
+def test_who_has_read_enough_closes_the_pipe_and_nothing_is_said(words: list[str]) -> None:
+    """``sfumato known --list | head -1``."""
+    read, written = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "sfumato", *words]
+    shown = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(written)
+    assert (shown.returncode, shown.stderr) == (1, "")
+
+
 def test_version() -> None:
     assert sfumato("--version").stdout.strip() == sf.__version__
 

@@ -27,7 +27,7 @@ from sfumato.cli.options import (
 from sfumato.cli.progress import progress_line
 from sfumato.design.shares import SharesLost
 from sfumato.errors import InvalidInput, in_one_line
-from sfumato.files import DRAWN, place_for, read_text
+from sfumato.files import DRAWN, place_for, read_text, refuse_spreadsheet
 from sfumato.labels import text_of
 from sfumato.mechanisms import MECHANISMS
 from sfumato.numbers import Floats, as_written, is_floatable, text_above
@@ -142,6 +142,7 @@ def _designed(question: Question, privacy: PrivacyType) -> Mechanism:
 
 def _guess(text: str, proved: Mechanism) -> Prior:
     """Guessed shares, as counts or from a file."""
+    refuse_spreadsheet(Path(text))
     if Path(text).suffix.lower() not in FORMATS["csv"]:
         return prior_from_text(text, proved.privacy.space)
     file = Path(text)

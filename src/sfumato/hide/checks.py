@@ -18,7 +18,7 @@ import numpy as np
 from sfumato.certify.amounts import Amount
 from sfumato.certify.protocol import Domain
 from sfumato.errors import BudgetExceeded, InvalidInput, NotSupported, keyword, shown
-from sfumato.files import PartialFile, writable
+from sfumato.files import PartialFile, refuse_spreadsheet, writable
 from sfumato.hide.others import refuse_places
 from sfumato.hide.outlook import outlook_of
 from sfumato.hide.sources import Source
@@ -104,6 +104,7 @@ def check_formats(source: Path, target: Path) -> None:
 
 
 def _format(path: Path, what: str) -> str:
+    refuse_spreadsheet(path)
     try:
         return format_of_file(path)
     except NotSupported:

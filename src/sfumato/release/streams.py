@@ -25,7 +25,7 @@ from sfumato.arguments import file_path, flag, integer, one_of
 from sfumato.certify.verify import load
 from sfumato.errors import InvalidFile, InvalidInput, NotSupported, SfumatoError, keyword, shown
 from sfumato.fields import with_fields
-from sfumato.files import PartialFile, partial_files, place_together, writable
+from sfumato.files import PartialFile, partial_files, place_together, refuse_spreadsheet, writable
 from sfumato.release.batches import BATCH, LARGEST_BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.fields import TermFields
 from sfumato.release.formats.geo_files import DRIVERS, into_part, release_ogr
@@ -207,6 +207,7 @@ def common_format(source: Path, target: Path, given: str | None = None) -> str:
 
 def format_of_file(path: Path) -> str:
     """The format of a file, by its ending."""
+    refuse_spreadsheet(path)
     compressed = compression_of(path)
     inner = Path(path.stem) if compressed else path
     ending = "".join(inner.suffixes[-2:]).lower() if inner.suffix.lower() == ".zip" else inner.suffix.lower()

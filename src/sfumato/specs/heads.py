@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sfumato.arguments import quoted
 from sfumato.errors import InvalidInput, NotSupported
-from sfumato.files import refuse_endless
+from sfumato.files import refuse_endless, refuse_spreadsheet
 from sfumato.numbers import as_written
 from sfumato.release.formats.reading import delimiter_of, file_batches, file_blocks
 from sfumato.release.streams import FORMATS
@@ -25,6 +25,7 @@ def first_rows(path: str | PathLike[str]) -> Columns:
     if not file.exists():
         raise InvalidInput(f"there is no file {quoted(file)}{like(file)}")
     refuse_endless(file)
+    refuse_spreadsheet(file)
     if ending not in FORMATS["csv"] + FORMATS["parquet"]:
         raise NotSupported(f"points from {file.name!r}", ["a .csv or .parquet file; `sfumato hide` takes more formats"])
     try:
