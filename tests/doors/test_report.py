@@ -53,6 +53,16 @@ def test_a_page_is_written_beside_nothing_else(mechanism: Path, tmp_path: Path) 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "town.sfm"]
 
 
+def test_a_page_for_visitors_does_not_take_the_place_of_the_report(
+    mechanism: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told(mechanism)
+    done = CliRunner().invoke(app, ["page", "town.sfm", "--overwrite"])
+    assert done.exit_code == 0, done.output
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["town-page.html", "town.html", "town.sfm"]
+
+
 def test_a_spec_gives_prior_and_loss(mechanism: Path, tmp_path: Path) -> None:
     target, spec = tmp_path / "page.html", tmp_path / "spec.toml"
     spec.write_text(SPEC)

@@ -29,7 +29,10 @@ FigureFile = Annotated[
 ]
 MechanismFile = Annotated[Path, typer.Argument(metavar="MECHANISM", help="A mechanism file (.sfm).")]
 PageFile = Annotated[
-    Path | None, typer.Option("--output", "-o", help="The page (default: named like MECHANISM, .html, here).")
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="The page (default: named like MECHANISM, here: .html, or -page.html for visitors)."
+    ),
 ]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace what is there, if it is a file of the kind that is written.")
@@ -164,9 +167,9 @@ def _csv(rows: Iterable[Iterable[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def page_beside(mechanism: Path, output: Path | None, overwrite: bool) -> Path:
-    """Where the page of a mechanism file goes: as named, or called like the file."""
-    return place_for(output or Path(f"{mechanism.stem}.html"), DRAWN, overwrite=overwrite)
+def page_beside(mechanism: Path, output: Path | None, overwrite: bool, more: str = "") -> Path:
+    """Where the page of a mechanism file goes: as named, or called like the file, with something more in its name."""
+    return place_for(output or Path(f"{mechanism.stem}{more}.html"), DRAWN, overwrite=overwrite)
 
 
 def table_of_answers(file: Path, what: str, such: str = "") -> Mechanism:

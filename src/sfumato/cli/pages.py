@@ -28,7 +28,7 @@ def page(
     with --send-to, where the visitor can send it to that address and to no other.
     Its size and the time of the proof are said before it is written.
     """
-    target = page_beside(mechanism, output, overwrite)
+    target = page_beside(mechanism, output, overwrite, "-page")  # NAME.html is its report
     told: list[Burden] = []
 
     def tell(burden: Burden) -> None:
