@@ -174,3 +174,39 @@ def test_distances_are_those_of_networkx() -> None:
     ):
         space = roads(graph, ways=ways)
         assert all(space.distance(x, z) == expected(x, z) for x in graph for z in graph)
+
+
+def test_streets_whose_crossings_lack_coordinates_are_left_out_and_counted() -> None:
+    rows = [*ROWS, ("c", "d", 7), ("d", "c", 7), ("d", "e", 5)]
+    with pytest.raises(InvalidInput, match="lacking='drop' leaves their streets out"):
+        roads(rows, PLACES, ways="both")
+    space = roads(rows, {**PLACES, "d": (None, None)}, ways="both", lacking="drop")
+    assert space.labels == ("a", "b", "c") and space.coordinates is not None and len(space.coordinates) == 3
+    gone = "2 crossings without coordinates and 2 streets left out"
+    assert space.name == f"3 crossings, one-way streets walked both ways, {gone}"
+    frame = pd.DataFrame([(*at, name) for name, at in PLACES.items()], columns=["lat", "lon", "id"])
+    frame.loc[len(frame)] = [float("nan"), 12.5, "d"]
+    assert roads(rows, frame, labels="id", ways="longer", lacking="drop").name.endswith(gone)
+    assert roads(ROWS, PLACES, ways="both", lacking="drop").name == "3 crossings, one-way streets walked both ways"
+    with pytest.raises(InvalidInput, match="no crossing has coordinates"):
+        roads(rows, lacking="drop")
+    with pytest.raises(NotSupported, match="lacking 'skip'"):
+        roads(rows, lacking="skip")
+
+
+def test_a_graph_some_of_whose_nodes_have_no_coordinates() -> None:
+    graph = town()
+    graph.add_edge("c", "d", length=9.0)
+    graph.add_edge("d", "c", length=9.0)
+    with pytest.raises(InvalidInput, match="have no x and y"):
+        roads(graph, ways="both")
+    space = roads(graph, ways="both", lacking="drop")
+    assert space.name.endswith(", 1 crossing without coordinates and 1 street left out")
+    assert space.labels == ("a", "b", "c") and space.distance("c", "b") == 50.125
+
+
+def test_what_is_left_alone_without_its_streets_is_a_part_of_its_own() -> None:
+    rows = [("a", "b", 100), ("b", "d", 50), ("d", "c", 20)]
+    with pytest.raises(InvalidMetric, match="largest"):
+        roads(rows, PLACES, lacking="drop")
+    assert roads(rows, PLACES, lacking="drop", parts="largest").labels == ("a", "b")

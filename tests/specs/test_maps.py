@@ -77,6 +77,18 @@ def test_roads_and_their_crossings(folder: Path) -> None:
         as_question(spec_from_text(text + "oneway = 'one_way'\n", folder))
 
 
+def test_streets_without_coordinates_are_left_out_where_a_spec_says_so(folder: Path) -> None:
+    (folder / "roads.csv").write_text("from,to,length\n1,2,100\n2,3,50\n3,9,20\n9,8,5\n")
+    (folder / "nodes.csv").write_text("id,lat,lon\n1,41.9,12.49\n2,41.9009,12.49\n3,41.9009,12.4906\n9,,\n")
+    text = "[space]\nkind = 'roads'\nfile = 'roads.csv'\ncrossings = {file = 'nodes.csv', label = 'id'}\n"
+    with pytest.raises(InvalidInput, match="'lat' is empty"):
+        as_question(spec_from_text(text, folder))
+    spec = spec_from_text(text + "lacking = 'drop'\n", folder)
+    made = as_question(spec).space
+    assert made.name == "3 crossings, 2 crossings without coordinates and 2 streets left out"
+    assert spec_from_text(to_toml(spec), folder) == spec
+
+
 def test_a_stretched_network(folder: Path) -> None:
     plain = "{kind = 'roads', file = 'roads.csv', length = 'metres', ways = 'both'}"
     text = f"[space]\nkind = 'elastic'\nof = {plain}\nweights = 'calm'\nfile = 'calm.csv'\nlabel = 'id'\n"
@@ -102,6 +114,7 @@ def test_a_stretched_network(folder: Path) -> None:
         ("kind = 'roads'\nways = 'both'", "give either file, a CSV, or streets"),
         ("kind = 'roads'\nstreets = [['a', 'b']]", "a list of at least 3"),
         ("kind = 'roads'\nstreets = [['a', 'b', 'far']]", "the length of a street must be"),
+        ("kind = 'roads'\nlacking = 'drop'\nstreets = [['a', 'b', 2]]", "lacking goes with crossings"),
         ("kind = 'areas'", "'file' is missing"),
         ("kind = 'elastic'\nweights = [1]\nof = {kind = 'box', sides = 3, step = 1}", "kind 'box' has none"),
         (

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.sparse.csgraph import dijkstra
 
 from sfumato.arguments import float_array, items, one_of, text
-from sfumato.errors import InvalidInput, InvalidMetric, few, keyword, shown
+from sfumato.errors import InvalidInput, InvalidMetric, counted, few, keyword, shown
 from sfumato.labels import frame_of
 from sfumato.numbers import Floats, Integers, exact
 from sfumato.spaces.distances import Distances, Form
@@ -42,6 +42,9 @@ WAYS = {
     "mean": ", the mean of the ways there and back",
 }
 """What to do about one-way streets, and what the name of the space says of it."""
+
+LACKING = ("refuse", "drop")
+"""What to do about crossings without coordinates, where others have them."""
 
 _LARGEST_SUM = 2**53  # Beyond this, sums of integers in doubles would be rounded.
 _WGS84 = "EPSG:4326"
@@ -62,6 +65,7 @@ def roads(
     *,
     ways: str = "refuse",
     parts: str = "refuse",
+    lacking: str = "refuse",
     unit: str = "m",
     length: str = "length",
     oneway: str = "oneway",
@@ -91,6 +95,9 @@ def roads(
         smallest.
     parts
         What to do where no way joins all crossings: ``"refuse"``, or keep the ``"largest"`` part.
+    lacking
+        What to do where some crossings have no coordinates, and others have: ``"refuse"``, or ``"drop"`` them with
+        their streets, both of which the name of the space counts.
     unit
         That of the lengths.
     length, oneway, first, second
@@ -110,28 +117,55 @@ def roads(
     (220.0, 135.0)
     """
     one_of(ways, tuple(WAYS), "ways")
+    one_of(lacking, LACKING, "lacking")
     unit = text(unit, "the unit of lengths")
     if is_networkx(streets):
         if crossings is not None or labels is not None:
             raise InvalidInput("the nodes of a networkx graph have their coordinates in x and y: leave crossings out")
-        nodes, arcs, where = _from_networkx(streets, text(length, "length"), crs)
+        nodes, arcs = _from_networkx(streets, text(length, "length"))
+        at: Any = {node: (data.get("y"), data.get("x")) for node, data in streets.nodes(data=True)}
     else:
         if crs is not None:
             raise InvalidInput(f"{keyword('crs')} is for networkx; crossings have latitude and longitude in degrees")
         nodes, arcs = _from_rows(streets, (first, second, length), oneway)
-        where = None if crossings is None else _places(crossings, nodes, labels)
+        at = None if crossings is None else _named_places(crossings, labels)
+    nodes, arcs, gone = (nodes, arcs, "") if lacking == "refuse" else _with_places(nodes, arcs, at)
+    where = _graph_places(nodes, at, streets, crs) if is_networkx(streets) else _places(nodes, at)
     links, lengths, one_sided = _shortest_arcs(nodes, arcs)
     if one_sided is not None and ways == "refuse":
-        x, z = (shown(nodes[place]) for place in one_sided)
-        raise InvalidMetric(
-            f"the street from {x} to {z} is one-way, or longer on the way back, and a distance is the same both ways: "
-            f"say {keyword('ways', 'both')} (everybody walks), 'longer' (of the ways there and back) or 'mean'"
-        )
+        raise _one_way(*(shown(nodes[place]) for place in one_sided))
     ground = None if where is None else Ground()
-    network = Network(nodes, links, _exact_sums(lengths, len(nodes)), "crossing", "", where, ground)
+    network = Network(nodes, links, _exact_sums(lengths, len(nodes)), "crossing", gone, where, ground)
     if one_sided is None or ways == "both":
         return _walked(network, as_parts(parts), unit, WAYS[ways] if one_sided is not None else "")
     return _driven(network, as_parts(parts), unit, ways)
+
+
+def _one_way(x: str, z: str) -> InvalidMetric:
+    return InvalidMetric(
+        f"the street from {x} to {z} is one-way, or longer on the way back, and a distance is the same both ways: "
+        f"say {keyword('ways', 'both')} (everybody walks), 'longer' (of the ways there and back) or 'mean'"
+    )
+
+
+def _with_places(nodes: tuple[Any, ...], arcs: list[Arc], at: Mapping[Any, Any] | None) -> tuple[Any, list[Arc], str]:
+    """The crossings that have coordinates, the streets between them, and how many of both were left out, in words."""
+    lost = {node for node in nodes if at is None or not _is_placed(at.get(node))}
+    if len(lost) == len(nodes):
+        raise InvalidInput(f"no crossing has coordinates, and {keyword('lacking', 'drop')} leaves out what has none")
+    if not lost:
+        return nodes, arcs, ""
+    kept = [arc for arc in arcs if arc.first not in lost and arc.second not in lost]
+    pairs = {frozenset(arc[:2]) for arc in arcs} - {frozenset(arc[:2]) for arc in kept}
+    streets = sum(len(pair) == 2 for pair in pairs)  # there and back is one street
+    gone = f"{counted(len(lost), 'crossing')} without coordinates and {counted(streets, 'street')}"
+    return tuple(node for node in nodes if node not in lost), kept, f", {gone} left out"
+
+
+def _is_placed(place: Any) -> bool:
+    """Whether a place has two coordinates: what is missing in a table is None or NaN."""
+    angles = place if hasattr(place, "__iter__") else [place]
+    return all(angle is not None and angle == angle for angle in angles)
 
 
 def _walked(network: Network, parts: str, unit: str, said: str) -> FiniteSpace:
@@ -141,12 +175,12 @@ def _walked(network: Network, parts: str, unit: str, said: str) -> FiniteSpace:
     ends, values = ends[order], network.lengths.values[order]
     shortest = np.append(True, (np.diff(ends, axis=0) != 0).any(axis=1))
     kept = replace(network.lengths, values=values[shortest])
-    return network_space(replace(network, links=ends[shortest], lengths=kept, about=said), parts, unit)
+    return network_space(replace(network, links=ends[shortest], lengths=kept, about=said + network.about), parts, unit)
 
 
 def _driven(network: Network, parts: str, unit: str, ways: str) -> FiniteSpace:
     """The longer way, or the mean of both, along streets as they may be driven."""
-    network = in_one_part(replace(network, about=WAYS[ways]), parts, directed=True)
+    network = in_one_part(replace(network, about=WAYS[ways] + network.about), parts, directed=True)
     form, grain, matrix = network.lengths.form, network.lengths.unit, network.matrix()
 
     def distances() -> Distances:
@@ -207,25 +241,32 @@ def _length(arc: Arc) -> Fraction | float:
     return float(given) if isinstance(given, float | np.floating) else value
 
 
-def _from_networkx(graph: Any, length: str, crs: Any) -> tuple[tuple[Any, ...], list[Arc], Floats | None]:
-    """Nodes, arcs, and longitudes and latitudes where nodes have x and y."""
+def _from_networkx(graph: Any, length: str) -> tuple[tuple[Any, ...], list[Arc]]:
+    """Nodes and arcs."""
     nodes = label_tuple(list(graph.nodes()), "the crossings of a road network")
     directed = graph.is_directed()
     arcs = [Arc(x, z, data.get(length), directed) for x, z, data in graph.edges(data=True)]
     if arcs and all(arc.length is None for arc in arcs):
         raise InvalidInput(f"no street has an attribute {shown(length)}: say {keyword('length')}, the name of theirs")
-    at = [(data.get("x"), data.get("y")) for _, data in graph.nodes(data=True)]
-    without = [node for node, (x, y) in zip(nodes, at, strict=True) if x is None or y is None]
+    return nodes, arcs
+
+
+def _graph_places(nodes: tuple[Any, ...], at: Mapping[Any, Any], graph: Any, crs: Any) -> Floats | None:
+    """Longitudes and latitudes where nodes have x and y."""
+    without = [node for node in nodes if None in at[node]]
     if len(without) == len(nodes):
-        return nodes, arcs, None
+        return None
     if without:
-        raise InvalidInput(f"{few(without)} of the crossings have no x and y, and others have")
-    east, north = float_array(at, "x and y of crossings").T
+        raise InvalidInput(
+            f"{few(without)} of the crossings have no x and y, and others have: "
+            f"{keyword('lacking', 'drop')} leaves their streets out"
+        )
+    north, east = float_array([at[node] for node in nodes], "x and y of crossings").T
     system = getattr(graph, "graph", {}).get("crs", _WGS84) if crs is None else crs
     if str(system).upper() != _WGS84:
         north, east = to_degrees(east, north, system)
     check_degrees(north, east)
-    return nodes, arcs, np.stack([east, north], axis=1)
+    return np.stack([east, north], axis=1)
 
 
 def _from_rows(streets: Any, names: tuple[Any, ...], oneway: Any) -> tuple[tuple[Any, ...], list[Arc]]:
@@ -258,21 +299,29 @@ def _is_oneway(value: Any) -> bool:
     return known[spelled]
 
 
-def _places(crossings: Any, nodes: tuple[Any, ...], labels: str | None) -> Floats:
-    """Longitude and latitude of each crossing."""
+def _named_places(crossings: Any, labels: str | None) -> Mapping[Any, Any]:
+    """Latitude and longitude of crossings, by their names."""
     if isinstance(crossings, Mapping):
-        at = crossings
-    else:
-        rows, names = place_rows(crossings, None, None, labels)
-        if names is None or frame_of(crossings) is None:
-            raise InvalidInput(
-                "crossings are a mapping from their names to (latitude, longitude), or a dataframe whose index or "
-                f"column {keyword('labels')} names them"
-            )
-        at = dict(zip(label_tuple(names, "the crossings of a road network"), rows, strict=True))
+        return crossings
+    rows, names = place_rows(crossings, None, None, labels)
+    if names is None or frame_of(crossings) is None:
+        raise InvalidInput(
+            "crossings are a mapping from their names to (latitude, longitude), or a dataframe whose index or "
+            f"column {keyword('labels')} names them"
+        )
+    return dict(zip(label_tuple(names, "the crossings of a road network"), rows, strict=True))
+
+
+def _places(nodes: tuple[Any, ...], at: Mapping[Any, Any] | None) -> Floats | None:
+    """Longitude and latitude of each crossing."""
+    if at is None:
+        return None
     missing = [node for node in nodes if node not in at]
     if missing:
-        raise InvalidInput(f"{few(missing)} of the crossings have no latitude and longitude: leave their streets out")
+        raise InvalidInput(
+            f"{few(missing)} of the crossings have no latitude and longitude: "
+            f"{keyword('lacking', 'drop')} leaves their streets out"
+        )
     for node in nodes:
         place = at[node]
         pair = items(place, "the place of a crossing") if not isinstance(place, str) else []

@@ -16,7 +16,7 @@ from sfumato.spaces.roads import roads
 from sfumato.spaces.squares import square_cells
 from sfumato.specs import schema_maps as schema
 from sfumato.specs.spec import Spec
-from sfumato.specs.tables import column_texts, numbers_of, usual_column
+from sfumato.specs.tables import column_texts, numbers_of, rows_with, usual_column
 
 
 def _h3(given: schema.H3CellsSpec, spec: Spec) -> FiniteSpace:
@@ -62,11 +62,11 @@ def _roads(given: schema.RoadsSpec, spec: Spec) -> FiniteSpace:
         elif "oneway" in given.model_fields_set:
             column_texts(table, given.oneway)  # which says what columns there are
         rows = list(zip(*columns, strict=True))
-    places = None if given.crossings is None else _crossings(given.crossings, spec)
-    return roads(rows, places, ways=given.ways, parts=given.parts, unit=given.unit)
+    places = None if given.crossings is None else _crossings(given.crossings, spec, given.lacking)
+    return roads(rows, places, ways=given.ways, parts=given.parts, lacking=given.lacking, unit=given.unit)
 
 
-def _crossings(given: schema.CrossingsSpec, spec: Spec) -> dict[str, tuple[float, float]]:
+def _crossings(given: schema.CrossingsSpec, spec: Spec, lacking: str) -> dict[str, tuple[float, float]]:
     table = spec.columns(given.file)
     wanted = (given.latitude, LATITUDES), (given.longitude, LONGITUDES)
     names = [
@@ -75,6 +75,8 @@ def _crossings(given: schema.CrossingsSpec, spec: Spec) -> dict[str, tuple[float
     ]
     if "" in names:
         raise InvalidInput(f"{table.file} has no columns of latitude and longitude: name them in crossings")
+    if lacking == "drop":
+        table = rows_with(table, names)
     latitude, longitude = (numbers_of(table, name) for name in names)
     labels = column_texts(table, given.label)
     if len({*labels}) < len(labels):

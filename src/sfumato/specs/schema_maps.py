@@ -126,4 +126,15 @@ class RoadsSpec(FromFileSpec):
         }),
     ] = "refuse"  # fmt: skip
     parts: ConnectedParts = "refuse"
+    lacking: Annotated[
+        Literal["refuse", "drop"],
+        KeyWords("What is done where crossings have no coordinates.", options={
+            "refuse": "the file is refused", "drop": "their streets are left out, and counted",
+        }),
+    ] = "refuse"  # fmt: skip
     unit: MapUnit = "m"
+
+    def _wrong(self) -> Iterator[str]:
+        yield from super()._wrong()
+        if self.lacking == "drop" and self.crossings is None:
+            yield "lacking goes with crossings"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, isfinite
 from os import PathLike
@@ -102,6 +102,13 @@ def column_texts(table: Columns, name: str) -> list[str]:
         if not cell:
             raise InvalidInput(f"{table.file}, line {line}: {name!r} is empty")
     return cells
+
+
+def rows_with(table: Columns, names: Sequence[str]) -> Columns:
+    """The rows in which none of some columns is empty."""
+    places = [table.header.index(name) for name in names if name in table.header]
+    kept = [at for at, row in enumerate(table.rows) if all(row[place] for place in places)]
+    return replace(table, rows=[table.rows[at] for at in kept], lines=[table.lines[at] for at in kept])
 
 
 def numbers_of(table: Columns, name: str) -> list[Fraction]:
