@@ -198,7 +198,7 @@ class CoordinateMechanism:
         """Refused: its rows are not secrets, and no list of points has the promise about all of them."""
         raise no_table(self, "density(point), the exact distribution at a coordinate")
 
-    def release(self, table: Any, column: Any, **terms: Any) -> Any:
+    def release(self, table: Any, column: Any = None, **terms: Any) -> Any:
         """The table with drawn outputs for the points of some columns: :func:`sfumato.release_table`."""
         return at_front_door("release_table")(self, table, column, **terms)
 

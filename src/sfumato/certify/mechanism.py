@@ -256,7 +256,7 @@ class Mechanism(Tabular):
     def _fractions(self) -> Array:
         return object_array((Fraction(int(w), self.total) for w in self.weights.ravel()), self.weights.shape)
 
-    def release(self, table: Any, column: Any, **terms: Any) -> Any:
+    def release(self, table: Any, column: Any = None, **terms: Any) -> Any:
         """The table with drawn outputs for the secrets of a column: :func:`sfumato.release_table`."""
         return at_front_door("release_table")(self, table, column, **terms)
 

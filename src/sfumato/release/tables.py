@@ -13,6 +13,7 @@ polars ``LazyFrame``                      polars ``DataFrame``
 DuckDB relation                           a relation over the released values
 pyarrow ``RecordBatchReader``, dataset    the same, over the released values
 any other with ``__arrow_c_stream__``     a pyarrow ``Table``
+list, series or array of secrets          the same
 ========================================  =======================================
 """
 
@@ -60,7 +61,7 @@ from sfumato.release.terms import Column, Terms, terms_of
 def release_table(
     mechanism: Any,
     table: Any,
-    column: Column | Terms,
+    column: Column | Terms | None = None,
     *,
     batch: int = BATCH,
     progress: Callable[[Progress], None] | None = None,
@@ -73,12 +74,13 @@ def release_table(
     mechanism
         A proved mechanism, or what draws from one: ``sampler(laplace, pixels=…, steps=…)``.
     table
-        Of pandas, polars, pyarrow or DuckDB, lazy or not, or anything with the Arrow stream interface.
+        Of pandas, polars, pyarrow or DuckDB, lazy or not, or anything with the Arrow stream interface. Or secrets
+        alone, one a row: a list, a series of pandas or polars, an array of pyarrow; the same comes back.
     column
         The column with the labels of the secrets, ``Position("x", "y")`` or ``Place("lat", "lon")``; or all
         :class:`~sfumato.release.terms.Terms` in one value. The other terms are described there. A mechanism for
         coordinates takes points as they are, and its promise is about all of them. Any other takes a point for its
-        cell or its nearest secret, and promises something about these, not about every metre.
+        cell or its nearest secret, and promises something about these, not about every metre. None for secrets alone.
     batch
         Rows that are drawn at once.
     progress
@@ -91,9 +93,36 @@ def release_table(
     >>> noisy = release_table(survey, pa.table({"id": [1, 2], "smokes": ["no", "yes"]}), "smokes")
     >>> noisy.column_names, set(noisy["smokes"].to_pylist()) <= {"no", "yes"}
     (['id', 'smokes'], True)
+    >>> len(release_table(survey, ["yes", "no", "no"]))
+    3
     """
+    if column is None:
+        within = partial(release_table, mechanism, column=_ALONE, batch=batch, progress=progress, **keywords)
+        return _released_alone(table, within)
     batch = integer(batch, "batch, a number of rows,", 1, LARGEST_BATCH)
     return released_table(table, tell(batch_release(mechanism, terms_of(column, keywords), progress=progress)), batch)
+
+
+_ALONE = "secret"
+"""How the column of secrets is called that stand in no table."""
+
+
+def _released_alone(secrets: Any, released: Callable[[Any], Any]) -> Any:
+    """Secrets that stand in no table: they are put into one, and what comes back is of their own kind."""
+    if isinstance(secrets, list | tuple):
+        try:
+            column = pa.array(secrets)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InvalidInput(f"secrets in a list are texts, or numbers of one kind: {error}") from None
+        return type(secrets)(released(pa.table({_ALONE: column}))[_ALONE].to_pylist())
+    if isinstance(secrets, pa.Array | pa.ChunkedArray):
+        done = released(pa.table({_ALONE: secrets}))[_ALONE]
+        return done if isinstance(secrets, pa.ChunkedArray) else done.combine_chunks()
+    if nw.dependencies.is_pandas_series(secrets):
+        return released(secrets.to_frame(_ALONE))[_ALONE].rename(secrets.name)
+    if nw.dependencies.is_polars_series(secrets):
+        return released(secrets.alias(_ALONE).to_frame())[_ALONE].alias(secrets.name)
+    raise InvalidInput(f"name the column that is released, {keyword('column')}: {shown(secrets)} is no list of secrets")
 
 
 def released_table(table: Any, work: BatchRelease, batch: int) -> Any:
