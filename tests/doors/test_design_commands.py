@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -401,7 +402,6 @@ def test_the_line_goes_on_while_nothing_new_is_said(monkeypatch: pytest.MonkeyPa
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     with progress_line() as say:
-        assert say is not None
         say(standing(ColumnProgress(7, 0.5, 0.25, 0.5, 1.0)))
         started = perf_counter()
         while screen.getvalue().count("gap 0.5") < 3 and perf_counter() - started < 10:
@@ -409,13 +409,27 @@ def test_the_line_goes_on_while_nothing_new_is_said(monkeypatch: pytest.MonkeyPa
     assert screen.getvalue().count(" s  iteration 7  loss 0.5  bound 0.25  gap 0.5") >= 3
     assert screen.getvalue().endswith("\r\x1b[K")
     with suppress(KeyboardInterrupt), progress_line() as say:
-        assert say is not None
         say("nearly there")
         raise KeyboardInterrupt
     assert screen.getvalue().endswith(" s  nearly there\n")
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with progress_line() as say:
-        assert say is None
+
+
+def test_off_a_terminal_a_line_is_written_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", log)
+    with progress_line("reading"):  # what is over within seconds leaves no line
+        pass
+    assert log.getvalue() == ""
+    monkeypatch.setattr(progress, "_EVERY_LINE", 0.02)
+    with progress_line("reading") as say:
+        started = perf_counter()
+        while log.getvalue().count("\n") < 2 and perf_counter() - started < 10:
+            sleep(0.01)
+        say("nearly there")
+        sleep(0.1)
+    lines = log.getvalue().splitlines()
+    assert len(lines) >= 3 and all(re.fullmatch(r"sfumato: \d+\.\d s  (reading|nearly there)", line) for line in lines)
+    assert lines[0].endswith("reading") and "\r" not in log.getvalue()
 
 
 def test_a_state_says_what_is_known_of_it() -> None:

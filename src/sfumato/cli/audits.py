@@ -103,8 +103,7 @@ def audit(
         terms = _from_options(space, spec, distances)
         channel, terms, origin = _read(file, terms, header, names, tolerance, exact)
         terms = _completed(terms, channel, epsilon, alpha, prior, loss)
-        if say is not None:
-            say("asking whether the promise is kept")
+        say("asking whether the promise is kept")
         result = look_at(
             channel.to_rationals() if exact else channel, terms.promise or terms.space, terms.prior, terms.loss,
             box=None if exact else origin.box, optimum=optimum, time_limit=time_limit,

@@ -57,8 +57,7 @@ def demo(
         raise InvalidInput(f"--only: {only!r} is no half{nearest(only, ('cities', 'points'))}")
     started = perf_counter()
     with progress_line() as say:
-        told = say or (lambda _: None)
-        first, second = _Story(out, told, overwrite), PointsStory(out, told, overwrite)
+        first, second = _Story(out, say, overwrite), PointsStory(out, say, overwrite)
         pages = ["report.html", "points.html"]
         stories = [first.run(country, cities, epsilon, people), second.run(points, hide)]
         chosen = [k for k, name in enumerate(("cities", "points")) if only in (None, name)]

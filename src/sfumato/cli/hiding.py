@@ -96,7 +96,7 @@ def _read(spec: Path, anew: bool) -> Spec:
     return found.model_copy(update={"release": found.release.model_copy(update={"mechanism": None})})
 
 
-def _told(ending: Interruption, say: Callable[[Any], None] | None) -> Callable[[Any], None]:
+def _told(ending: Interruption, say: Callable[[Any], None]) -> Callable[[Any], None]:
     """Progress of the whole: what a search has found is kept when it is asked to end, a release is stopped."""
     searching = ending.progress(say)
 
@@ -105,8 +105,7 @@ def _told(ending: Interruption, say: Callable[[Any], None] | None) -> Callable[[
             searching(state)
             return
         ending.working = False  # from here on Ctrl-C stops at once, and leaves nothing
-        if say is not None:
-            say(state)
+        say(state)
 
     return report
 

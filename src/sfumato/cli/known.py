@@ -76,8 +76,7 @@ def _by_refinement(both: Mapping[str, Any], time_limit: float, as_json: bool) ->
     a, b = (mechanism.as_table().channel for mechanism in both.values())
     with progress_line() as say:
         for name, safer, other in (("second refines first", b, a), ("first refines second", a, b)):
-            if say is not None:
-                say(f"whether the {name}")
+            say(f"whether the {name}")
             verdicts[name] = refines(safer, other, time_limit=time_limit)
     record: dict[str, Any] = {name: str(verdict.outcome) for name, verdict in verdicts.items()}
     lines = [f"{name}: {verdict}" for name, verdict in verdicts.items()]
@@ -336,8 +335,7 @@ def known(
     with progress_line(f"reading {spec}") as say:
         question = _of_spec(spec)
         assert question.privacy is not None
-        if say is not None:
-            say(f"making {key}")
+        say(f"making {key}")
         stakes = question.searched_loss
         made: Any = known_mechanism(key, question.privacy, prior=question.prior, loss=stakes, remap=remap)
     if question.note:

@@ -100,8 +100,7 @@ def plan(
                     "from, as in `sfumato plan spec.toml --error 0.03 --figure curve.html`"
                 )
             around = values or [Fraction(proved.privacy.rate * part).limit_denominator(10**6) for part in _AROUND]
-            if say is not None:
-                say(f"{len(around)} values of ε")
+            say(f"{len(around)} values of ε")
             curve = plan_curve(build, around, guess=None if worst else found.guess, worst=worst)
     if place is not None and curve is not None and error is not None:
         unit = proved.privacy.space.unit

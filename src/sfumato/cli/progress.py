@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import isfinite
 from time import perf_counter
 from types import FrameType
@@ -18,34 +18,38 @@ from sfumato.watch import Watch, compiling_time
 
 _PATIENCE = 2.0  # seconds before the line is shown first
 _EVERY = 0.2  # seconds between two states of the line
+_EVERY_LINE = 10.0  # seconds between two lines where no terminal can replace one: in logs, and under other programs
 _WORTH_A_WORD = 1.0  # seconds of compiling: nobody wonders where less has gone
 
 
 @contextmanager
-def progress_line(first: str = "starting") -> Iterator[Callable[[Any], None] | None]:
-    """A function that shows its argument and the elapsed time on stderr, on one line; None where nobody looks.
+def progress_line(first: str = "starting") -> Iterator[Callable[[Any], None]]:
+    """A function whose argument is shown with the elapsed time on stderr: on one line, off a terminal now and then one.
 
     What is done first is shown until the function is called. The seconds go on while nothing new is said. Ctrl-C
     leaves the last state on a line of its own.
     """
-    if not sys.stderr.isatty():
-        yield None
-        return
+    replaced = sys.stderr.isatty()
+    patience, every = (_PATIENCE, _EVERY) if replaced else (0.0, _EVERY_LINE)
     started, last, over = perf_counter(), first, threading.Event()
 
     def shown() -> str:
         return f"{perf_counter() - started:6.1f} s  {last}"
+
+    def write(text: str) -> None:
+        with suppress(BrokenPipeError):  # nobody looks any more, and the work goes on
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
     def say(state: Any) -> None:
         nonlocal last
         last = str(state)
 
     def tell() -> None:
-        if over.wait(_PATIENCE):
+        if over.wait(patience):
             return
-        while not over.wait(_EVERY):
-            sys.stderr.write(f"\r\x1b[K{shown()}")
-            sys.stderr.flush()
+        while not over.wait(every):
+            write(f"\r\x1b[K{shown()}" if replaced else f"sfumato: {shown().lstrip()}\n")
 
     teller = threading.Thread(target=tell, daemon=True)
     teller.start()
@@ -58,8 +62,8 @@ def progress_line(first: str = "starting") -> Iterator[Callable[[Any], None] | N
     finally:
         over.set()
         teller.join()
-        sys.stderr.write(f"\r\x1b[K{left}")
-        sys.stderr.flush()
+        if replaced:
+            write(f"\r\x1b[K{left}")
 
 
 @contextmanager

@@ -54,8 +54,7 @@ def universal(
     with progress_line() as say:
 
         def tell(done: int, lower: float, upper: float) -> None:
-            if say is not None:
-                say("round {}: least regret between {} and {}".format(done, *bounds_text(lower, upper)))
+            say("round {}: least regret between {} and {}".format(done, *bounds_text(lower, upper)))
 
         best = universal_design(question.loss, question.privacy, priors=priors, relative=relative, progress=tell)
     if place is not None:
