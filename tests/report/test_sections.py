@@ -8,25 +8,44 @@ import pytest
 import sfumato as sf
 from sfumato.report.page_facts import facts_of
 from sfumato.report.sections import PARTS, numbers, promise_section, proof_section
-from sfumato.report.sections_words import epsilon_words, odds, scales
+from sfumato.report.sections_words import epsilon_words, odds, odds_at, scales
 
 
 def said(part: str, facts: object) -> str:
     return PARTS[part][1](facts).replace("\xa0", " ")  # type: ignore[arg-type]
 
 
+def spelled(space: sf.FiniteSpace, epsilon: str = "1") -> list[str]:
+    return [words for _, words in scales(sf.PrivacyType(space, epsilon=epsilon))]
+
+
 def test_scales_are_those_of_people_or_of_the_space() -> None:
     town = sf.grid(9, 9, step="1/2", unit="km")
-    assert [str(d) for d, _ in scales(town)][:2] == ["1/10", "1"]
+    assert spelled(town)[:4] == ["100 m", "500 m", "1 km", "5 km"]
     metres = sf.grid(2, 2, step=300, unit="m")
-    assert [words for _, words in scales(metres)][:3] == ["1 m", "10 m", "100 m"]
-    assert [words for _, words in scales(sf.discrete(4))] == ["1, the farthest two"]
-    wide = [words for _, words in scales(sf.line(1000))]
+    assert spelled(metres, "1/1000")[:3] == ["10 m", "50 m", "100 m"]
+    assert spelled(sf.discrete(4)) == ["1, the farthest two"]
+    wide = spelled(sf.line(1000))
     assert len(wide) <= 5
     assert wide[-1] == "999, the farthest two"
-    assert scales(sf.FiniteSpace(["a"], [[0]])) == []
+    assert scales(sf.PrivacyType(sf.FiniteSpace(["a"], [[0]]), epsilon=1)) == []
     apart = sf.graph([("a", "b")], labels=["a", "b", "c"])
-    assert [words for _, words in scales(apart)] == ["1, the farthest two"]
+    assert spelled(apart) == ["1, the farthest two"]
+
+
+@pytest.mark.parametrize("rate", ["1/100000", "1/100", "1/2", "3", "700"])
+@pytest.mark.parametrize("unit", ["m", "km"])
+def test_factors_stand_where_they_say_something(rate: str, unit: str) -> None:
+    """None is nearly 1 if others are not, and none has digits that nobody reads; an example is one of them."""
+    privacy = sf.PrivacyType(sf.grid(5, 5, step=2, unit=unit), epsilon=rate)
+    found = scales(privacy)
+    assert 1 <= len(found) <= 5 and found[-1][1].endswith("the farthest two")
+    for length, words in found:
+        factor = odds_at(privacy, length)[0]
+        assert factor.startswith("10") or float(factor.replace(",", "")) <= 10_000, (words, factor)
+        assert len(factor) <= 9 and not any("/" in part for part in (words, factor))
+    inside = [float(privacy.rate * float(length)) for length, _ in found[:-1]]
+    assert all(exponent <= 7 for exponent in inside) or rate == "700"
 
 
 @pytest.mark.parametrize("rate", ["0.02", "0.5", "3"])

@@ -98,7 +98,7 @@ def box_promise(facts: CoordinateFacts) -> str:
     """What an adversary can tell."""
     privacy, box = facts.mechanism.privacy, facts.box
     least = float(min(box.step))
-    scales = round_scales(least, float(_diameter(box)), box.unit, _diameter(box), "the farthest two points")
+    scales = round_scales(privacy, least, float(_diameter(box)), _diameter(box), "the farthest two points")
     lead = paragraph(
         "Take any two points of the box, on two sides of a border or a step apart, and anybody, whatever they know. "
         "What the mechanism tells changes the odds between the two by a factor of at most e<sup>εd</sup>, where d is "

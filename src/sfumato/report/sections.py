@@ -115,7 +115,7 @@ def _about_ratios(facts: Facts) -> list[str]:
         f"{escaped(epsilon_words(privacy))}.",
         kind="lead",
     )
-    return [lead, *spelled_odds(privacy, scales(facts.space), what)]
+    return [lead, *spelled_odds(privacy, scales(privacy), what)]
 
 
 def _about_cells(facts: Facts) -> str:

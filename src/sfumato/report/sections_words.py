@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import ceil, floor, log2, log10
+from math import ceil, floor, log, log2, log10
 from shlex import quote
 
 import numpy as np
@@ -18,9 +18,10 @@ from sfumato.report.maps import map_layout
 from sfumato.report.page_facts import Facts, is_called
 from sfumato.spaces.finite import FiniteSpace
 
-_PLAIN_UNITS = {"km": ((Fraction(1, 10), "100 m"), *((Fraction(k), f"{k:,} km") for k in (1, 10, 100, 1000))),
-                "m": ((Fraction(1), "1 m"), (Fraction(10), "10 m"), (Fraction(100), "100 m"),
-                      *((Fraction(1000 * k), f"{k} km") for k in (1, 10, 100)))}  # fmt: skip
+_RUNGS = {"km": Fraction(1, 1000), "m": Fraction(1)}
+"""A metre, in the units whose round distances are 1 and 5 times a power of ten of metres, as people have them."""
+_SAYS_LITTLE, _SAYS_NOTHING = log(1.01), 7.0  # exponents: a factor of 1.01, and one of 1,100
+_LARGEST_PICTURED = 10_000  # A larger factor of odds is the power of ten above it.
 _MOST_SCALES = 4
 _TINY_GAP = 1e-7
 _LARGEST_EXPONENT = 1000  # A larger power of e is written as a power of ten.
@@ -69,13 +70,15 @@ def odds_factor(privacy: PrivacyType, distance: Fraction) -> Fraction:
 
 
 def odds(factor: Fraction) -> str:
-    """A factor of odds, rounded up, with two digits of what it has above 1.
+    """A factor of odds, rounded up, with two digits of what it has above 1; a large one to a power of ten.
 
     Examples
     --------
-    >>> odds(Fraction("1.002002")), odds(Fraction("2.718282")), odds(Fraction(1024))
-    ('1.0021', '2.72', '1,024')
+    >>> odds(Fraction("1.002002")), odds(Fraction("2.718282")), odds(Fraction(1024)), odds(Fraction(2479915801))
+    ('1.0021', '2.72', '1,024', '10¹⁰')
     """
+    if factor > _LARGEST_PICTURED:
+        return power_of_ten(len(str(ceil(factor) - 1)))
     excess = factor - 1
     small = 0 < excess < Fraction(1, 10)
     return above(factor, 2 - floor(log10(excess))) if small else above(factor)
@@ -138,21 +141,23 @@ def short_fraction(value: Fraction) -> str:
     return str(value) if len(str(value)) <= 12 else near(value, 3)
 
 
-def scales(space: FiniteSpace) -> list[tuple[Fraction, str]]:
-    r"""Distances at which a promise is spelled out: 100 m, 1 km, 10 km, or round numbers between the least and largest.
+def scales(privacy: PrivacyType) -> list[tuple[Fraction, str]]:
+    r"""Distances at which a promise is spelled out: 100 m, 500 m, 1 km, or round numbers between the least and largest.
 
     Examples
     --------
     >>> from sfumato.spaces import grid, line
-    >>> [words for _, words in scales(grid(9, 9, unit="km"))], [words for _, words in scales(line(6))]
-    (['100 m', '1 km', '10 km', '11.3\xa0km, the farthest two'], ['1', '2', '5, the farthest two'])
+    >>> [words for _, words in scales(PrivacyType(grid(9, 9, unit="km"), alpha="1/4"))]
+    ['100 m', '500 m', '1 km', '5 km', '11.3\xa0km, the farthest two']
+    >>> [words for _, words in scales(PrivacyType(line(6), alpha="1/4"))]
+    ['1', '2', '5, the farthest two']
     """
-    table = space.distances
+    table = privacy.space.distances
     finite = table.floats[np.isfinite(table.floats) & (table.floats > 0)]
     if not finite.size:
         return []
     least, most = float(finite.min()), float(finite.max())
-    return round_scales(least, most, space.unit, farthest(space), "the farthest two")
+    return round_scales(privacy, least, most, farthest(privacy.space), "the farthest two")
 
 
 def farthest(space: FiniteSpace) -> Fraction:
@@ -162,10 +167,13 @@ def farthest(space: FiniteSpace) -> Fraction:
     return table.bounds(table.values[np.unravel_index(np.argmax(lengths), lengths.shape)])[1]
 
 
-def round_scales(least: float, most: float, unit: str, farthest: Fraction, last: str) -> list[tuple[Fraction, str]]:
+def round_scales(
+    privacy: PrivacyType, least: float, most: float, farthest: Fraction, last: str
+) -> list[tuple[Fraction, str]]:  # fmt: skip
     """Round distances between two, and the larger of these, rounded up to ``farthest``, in the words ``last``."""
-    if unit in _PLAIN_UNITS:
-        round_ones = [(value, words) for value, words in _PLAIN_UNITS[unit] if value < most]
+    unit = privacy.space.unit
+    if unit in _RUNGS:
+        round_ones = _round_lengths(privacy.rate, most, unit)
     else:
         power = Fraction(10) ** int(np.floor(np.log10(least)))
         steps = [power * m * 10**k for k in range(20) for m in (1, 2, 5)]
@@ -173,6 +181,17 @@ def round_scales(least: float, most: float, unit: str, farthest: Fraction, last:
         chosen = candidates[:: -(-len(candidates) // _MOST_SCALES)] if candidates else []
         round_ones = [(d, with_unit(near(d), unit)) for d in chosen]
     return [*round_ones, (farthest, f"{with_unit(near(most, 3), unit)}, {last}")]
+
+
+def _round_lengths(rate: float, most: float, unit: str) -> list[tuple[Fraction, str]]:
+    """The largest round lengths at which a factor says something; where there is none, a tenth and a half of all."""
+    metres = [m * 10**k for k in range(7) for m in (1, 5)]
+    words = [(d * _RUNGS[unit], f"{d:,} m" if d < 1000 else f"{d // 1000:,} km") for d in metres]
+    said = [(d, name) for d, name in words if d < most and _SAYS_LITTLE <= rate * float(d) <= _SAYS_NOTHING]
+    if said:
+        return said[-_MOST_SCALES:]
+    parts = [Fraction(f"{most * part:.2g}") for part in (0.1, 0.5)]
+    return [(d, with_unit(near(d), unit)) for d in parts]
 
 
 def doubling_distance(privacy: PrivacyType) -> str:
@@ -208,7 +227,9 @@ def head_numbers(cells: Iterable[tuple[str, str, str]]) -> str:
 
 def spelled_odds(privacy: PrivacyType, at: Sequence[tuple[Fraction, str]], what: str) -> list[str]:
     """What one output can do to somebody's belief, at a few distances: an example, and a table."""
-    one = next(((d, words) for d, words in at if d >= 1), at[-1] if at else None)
+    said = [(d, words) for d, words in at if privacy.rate * float(d) <= _SAYS_NOTHING] or list(at)
+    usual = 1000 if privacy.space.unit == "m" else 1
+    one = next(((d, words) for d, words in said if d >= usual), said[-1] if said else None)
     example = ""
     if one is not None:
         example = paragraph(
