@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.design.shares.relaxation import relaxed_bound
+from sfumato.design.shares.unordered import balanced_sets
 from sfumato.measures import recoverable, share_variance
 from sfumato.privacy.vertices import vertices
 from sfumato.watch import Watch
@@ -115,3 +116,29 @@ def test_what_is_lost_is_shown_by_two_distributions() -> None:
     assert not verdict and (one.weights @ channel.matrix == two.weights @ channel.matrix).all()
     assert (one.weights != two.weights).any()
     assert recoverable(channel, [[0, 1, 1, 0]])
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(3, "1"), (4, "3/10"), (5, "2"), (6, "1/2"), (7, "1"), (8, "1/10")])
+def test_for_unordered_answers_the_search_finds_nothing_better_than_sets_of_one_size(n: int, epsilon: str) -> None:
+    """Twice the shares are searched for, and come to the same."""
+    privacy = sf.PrivacyType(sf.discrete(n), epsilon=epsilon)
+    written = sf.design(None, None, privacy, objective="shares")
+    twice = sf.objectives.shares((2 * np.eye(n, dtype=int)).tolist())
+    searched = sf.design(None, None, privacy, objective=twice)
+    assert written.proved and written.iterations == 0 < searched.iterations
+    assert float(searched.loss) / 4 == pytest.approx(float(written.loss), rel=1e-6)
+    assert float(searched.bound) / 4 <= float(written.loss) * (1 + 1e-9)
+    assert float(written.bound) >= float(written.loss) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("n", range(3, 65))
+def test_few_sets_meet_all_pairs_equally_often(n: int) -> None:
+    for size in {3, n // 5, n // 4, n // 3, n // 2} - {0, 1, 2}:
+        balanced = balanced_sets(n, size)
+        if balanced is None:
+            assert size == 3 and n > 24  # all sets of three are few enough up to 31 secrets
+            continue
+        high, shares = balanced
+        assert high.shape[1] <= n * (n // 2) and (high.sum(axis=0) == size).all()
+        pairs = (high * shares) @ high.T
+        assert np.ptp(pairs[~np.eye(n, dtype=bool)]) < 1e-9 and np.ptp(np.diag(pairs)) < 1e-9

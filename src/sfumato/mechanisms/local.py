@@ -50,7 +50,7 @@ def subset_selection(privacy: PrivacyType, size: int | None = None) -> Mechanism
     sets = list(combinations(range(n), size))
     high = np.zeros((n, len(sets)), dtype=bool)
     high[np.array(sets).T, np.arange(len(sets))] = True
-    return two_valued("subset_selection", privacy, least_ratio(privacy), high, _names(high, privacy), size=size)
+    return two_valued("subset_selection", privacy, least_ratio(privacy), high, set_names(high, privacy), size=size)
 
 
 def subset_size(privacy: PrivacyType) -> int:
@@ -95,7 +95,7 @@ def unary_encoding(privacy: PrivacyType) -> Mechanism:
     powers: list[Any] = [ratio**k / (2 * (1 + ratio) ** (n - 1)) for k in range(n + 1)]
     exact = isinstance(ratio, Fraction)
     chances: Array = object_array(powers) if exact else np.array(powers)
-    return proved("unary_encoding", privacy, chances[others], _names(inside, privacy))
+    return proved("unary_encoding", privacy, chances[others], set_names(inside, privacy))
 
 
 def hadamard_response(privacy: PrivacyType) -> Mechanism:
@@ -166,7 +166,7 @@ def _blocks(privacy: PrivacyType) -> tuple[int, int]:
     return -(-n // (rows - 1)), rows
 
 
-def _names(inside: np.ndarray[Any, Any], privacy: PrivacyType) -> Iterable[str]:
+def set_names(inside: np.ndarray[Any, Any], privacy: PrivacyType) -> Iterable[str]:
     """Sets are called after their members; those of one name are numbered."""
     texts = [text_of(label) for label in privacy.secrets]
     names: dict[str, None] = {}

@@ -66,10 +66,15 @@ def kind_of_rays(privacy: PrivacyType) -> str:
     return "cycle" if len(first) == n and (degrees == 2).all() else "any"
 
 
+def is_listed(privacy: PrivacyType) -> bool:
+    """Whether the rays of a type are few enough for a list, which the kernel makes again."""
+    return len(privacy.space) <= _LISTED[kind_of_rays(privacy)]
+
+
 def ray_source(privacy: PrivacyType, weights: Floats) -> RaySource:
     """The rays of a type as a list, if it is short, or a search for them."""
-    n, kind = len(privacy.space), kind_of_rays(privacy)
-    if n <= _LISTED[kind]:
+    kind = kind_of_rays(privacy)
+    if is_listed(privacy):
         return Listed.of(privacy, weights)
     first, second = privacy.space.pairs
     along = np.array_equal(first + 1, second) or np.array_equal(second + 1, first)

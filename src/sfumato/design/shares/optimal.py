@@ -30,11 +30,12 @@ from sfumato.channels.prior import Prior, as_prior
 from sfumato.design.comparison_rows import promise_kept
 from sfumato.design.objectives import Objective, weighted
 from sfumato.design.result import Design
-from sfumato.design.shares.columns import Listed, RaySource, kind_of_rays, ray_source
+from sfumato.design.shares.columns import Listed, RaySource, is_listed, kind_of_rays, ray_source
 from sfumato.design.shares.descent import descended
-from sfumato.design.shares.measure import ALIKE
+from sfumato.design.shares.measure import ALIKE, ColumnMeasure
 from sfumato.design.shares.relaxation import relaxed_bound
 from sfumato.design.shares.search import Found, fewest, polished, searched
+from sfumato.design.shares.unordered import SetsOfOneSize, best_for_unordered
 from sfumato.errors import Infeasible, InvalidChannel, InvalidInput, NotConverged, NotSupported, UndecidedError
 from sfumato.lp.cone.program import ColumnProgress
 from sfumato.measures.shares import LARGEST_EXACT, Workload, information, recoverable, variance_beside_mean, workload
@@ -139,6 +140,8 @@ class _Task:
     def design(self, prior: Prior, priors: tuple[Prior, ...] = (), mixture: tuple[int, ...] = ()) -> SharesDesign:
         """The best mechanism at a distribution, proved; with priors, its worst value among their mixtures."""
         started = perf_counter()
+        if not priors and (sets := best_for_unordered(self.privacy, prior, self.wanted)) is not None:
+            return self._of_sets(sets, prior, started)
         source, found = self.found(prior, self.tolerance)
         found = fewest(polished(source, found, self.centred(prior), self.watch.share(_FOR_POLISH)))
         solved = perf_counter() - started
@@ -156,10 +159,8 @@ class _Task:
                 weights, total, outputs = known.weights, known.total, known.outputs
         if isinstance(source, Listed):
             open_claim = SharesClaim(prior, self.wanted, Fraction(0), priors=priors, mixture=mixture)
-            mechanism = self._proved(weights, total, outputs, open_claim, source, found)
-            claim = mechanism.claim
-            assert claim is not None and claim.bound is not None
-            loss, bound = claim.value, claim.bound
+            excess = float(source.beyond(found.measure, found.columns, Watch())[1][0])
+            mechanism, loss, bound = self._proved(weights, total, outputs, open_claim, found.measure, excess)
         else:
             mechanism = prove(weights, self.privacy, outputs=outputs, provenance=_PROVENANCE)
             loss, bound = self._in_floats(weights, prior, priors)
@@ -169,6 +170,23 @@ class _Task:
             mechanism, loss, min(bound, loss), method, found.iterations, seconds,
             stopped=stopped, prior=prior, workload=self.wanted,
         )  # fmt: skip
+
+    def _of_sets(self, sets: SetsOfOneSize, prior: Prior, started: float) -> SharesDesign:
+        """The design that a theorem gives, with a claim in the file where the kernel can list the rays."""
+        solved = perf_counter() - started
+        self.announce("repairing and proving")
+        if is_listed(self.privacy):
+            claim = SharesClaim(prior, self.wanted, Fraction(0))
+            made = self._proved(sets.weights, sets.total, sets.outputs, claim, sets.columns, 0.0)
+            mechanism, loss, bound = made
+        else:
+            mechanism = prove(sets.weights, self.privacy, outputs=sets.outputs, provenance=_PROVENANCE)
+            value = self._value(sets.weights, prior, ())
+            loss, bound = Fraction(value * (1 + _FLOAT_ERROR)), Fraction(sets.columns.value * (1 - _FLOAT_ERROR))
+        seconds = {"solve": solved, "certify": perf_counter() - started - solved, "total": self.watch.spent}
+        return SharesDesign(
+            mechanism, loss, min(bound, loss), sets.method, 0, seconds, prior=prior, workload=self.wanted
+        )
 
     def _rivals(self, source: RaySource) -> tuple[str, ...]:
         """Known mechanisms that may be as good as what was found: all of them, where rays were searched.
@@ -226,13 +244,13 @@ class _Task:
         return weights, int(weights[0].sum())
 
     def _proved(
-        self, weights: Array, total: int, outputs: tuple[Any, ...], claim: SharesClaim, source: Listed, found: Found
-    ) -> Mechanism:
+        self, weights: Array, total: int, outputs: tuple[Any, ...], claim: SharesClaim, measure: ColumnMeasure,
+        excess: float,
+    ) -> tuple[Mechanism, Fraction, Fraction]:  # fmt: skip
         """The mechanism with its value, and with a bound whose prices lie above every corner."""
         likely = claim.prior.float_weights
-        mean, (dual, prices) = self.middle(claim.prior), (found.measure.dual, found.measure.prices)
-        value = found.measure.value + float(mean @ mean)
-        excess = float(source.beyond(found.measure, found.columns, Watch())[1][0])
+        mean, (dual, prices) = self.middle(claim.prior), (measure.dual, measure.prices)
+        value = measure.value + float(mean @ mean)
         # with B + Ap pᵀ in the place of B, |B r|² is more by 2 Ap·B r + |Ap|² where p·r = 1
         prices = prices + 2 * mean @ dual + float(mean @ mean) * likely
         dual = dual + np.outer(mean, likely)
@@ -242,9 +260,11 @@ class _Task:
             raised = np.nextafter(prices + (excess + margin * value) * likely, inf)
             claim = replace(claim, dual=dual, prices=raised, bound=Fraction(0))
             bound = self._of_kernel(kernel.variance_bound, weights, total, outputs, claim)
-            claim = replace(claim, bound=min(_shortened(bound, floor), claim.value))
+            bound = min(_shortened(bound, floor), claim.value)
+            claim = replace(claim, bound=bound)
             try:
-                return prove(weights, self.privacy, outputs=outputs, claim=claim, provenance=_PROVENANCE)
+                made = prove(weights, self.privacy, outputs=outputs, claim=claim, provenance=_PROVENANCE)
+                return made, claim.value, bound
             except InvalidChannel:
                 if margin == _MARGINS[-1]:
                     raise
