@@ -12,6 +12,7 @@ from sfumato.cli.commands import COMMANDS, shell_wording
 from sfumato.cli.main import app
 from sfumato.errors import Wording, advice, counted, keyword, speaking
 from sfumato.release.places import Place, Position
+from sfumato.specs.words import promised
 from sfumato.studio.jobs import PAGE
 
 
@@ -79,7 +80,7 @@ def test_columns_of_coordinates_are_named_at_both_doors(tmp_path: Path) -> None:
     for space, given, options, python, shell in (
         (flat, "a", ["--column", "a"], r"name them all, Position\('x', 'y'\)", "name them all, --x and --y"),
         (flat, Place("a", "b"), ["--lat", "a", "--lon", "b"], r"Position\('x', 'y'\) with.*by sf\.spaces\.earth_box",
-         '--x and --y with coordinates of the box, a box on the Earth, by kind = "earth_box" in the spec'),
+         '--x and --y with coordinates of the box and a box on the Earth, by kind = "earth_box" in the spec'),
         (earth, Position("a", "b"), ["--x", "a", "--y", "b"], r"longitude, Place\('lat', 'lon'\)",
          "longitude, --lat and --lon"),
     ):  # fmt: skip
@@ -89,3 +90,12 @@ def test_columns_of_coordinates_are_named_at_both_doors(tmp_path: Path) -> None:
             sf.release_file(mechanism, *files[1:], given)
         told = str(CliRunner().invoke(app, ["release", *files, *options]).exception)
         assert shell in told and not any(word in told for word in ("Position(", "Place(", "sf."))
+
+
+def test_numbers_are_those_that_people_read() -> None:
+    """No fractions as sides, no factors that nobody pictures, whether a bound is in prose or in a table."""
+    sides = ("23/8", "23/8")
+    assert sf.box(sides, step="23/32", unit="km").name == "box(2.875 × 2.875, euclidean)"
+    grid = promised(sf.PrivacyType(sf.grid(5, 5, unit="km"), epsilon=3))
+    assert "at 1 km, no output is more than 20.09 times" in grid and "none is more than 10⁸ times at 5.657 km" in grid
+    assert "no output is more than 10⁹ times" in promised(sf.PrivacyType(sf.box(sides, step="23/8"), epsilon="20.5"))

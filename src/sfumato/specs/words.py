@@ -9,7 +9,7 @@ from sfumato.certify import Mechanism
 from sfumato.design.objectives import Objective
 from sfumato.numbers import bounds_text, text_above
 from sfumato.privacy import PrivacyType
-from sfumato.report.sections_words import farthest, odds_factor
+from sfumato.report.sections_words import farthest, odds_at, odds_factor
 from sfumato.spaces import FiniteSpace
 from sfumato.spaces.box import Box, as_box
 from sfumato.spaces.earth import ground_range
@@ -20,7 +20,7 @@ _LONGEST_FRACTION = 24  # letters
 FEW_SECRETS = 100
 """Up to so many a promise says what it means for the farthest two. More are mostly places, of which nobody asks it."""
 
-_LARGEST_EXPONENT = 20.0  # of a factor that people still picture
+_LARGEST_EXPONENT = 9.2103  # of a factor that people still picture: beyond 10,000 it is a power of ten
 
 
 def per(space: FiniteSpace | Box) -> str:
@@ -99,11 +99,11 @@ def rate_words(privacy: PrivacyType) -> str:
 
 
 def factor_words(privacy: PrivacyType, distance: Fraction) -> str:
-    """By how much likelier an output may be at a distance, rounded up; as a power of e where nobody pictures it."""
+    """By how much likelier an output may be at a distance, rounded up; to a power of ten where nobody pictures it."""
     exponent = privacy.rate_bounds(64)[1] * distance
     if exponent < _LARGEST_EXPONENT:
         return text_above(odds_factor(privacy, distance), 4)
-    return f"e^{text_above(exponent, 4)}"
+    return odds_at(privacy, distance)[0]
 
 
 def _promised_on_a_box(privacy: PrivacyType) -> str:
