@@ -64,7 +64,7 @@ def test_rounding_refutes_nothing(tmp_path: Path) -> None:
 
 
 def test_bad_questions(spec: Path, tmp_path: Path) -> None:
-    assert "all, regular" in _refused(["universal", str(spec), "--priors", "nice"])
+    assert "all and regular are" in _refused(["universal", str(spec), "--priors", "nice"])
     open_ended = tmp_path / "open.toml"
     open_ended.write_text('[space]\nkind = "line"\nn = 3\n[loss]\nkind = "absolute"\n')
     assert "[privacy] is missing" in _refused(["universal", str(open_ended)])
