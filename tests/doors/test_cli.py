@@ -166,6 +166,22 @@ def test_who_has_read_enough_closes_the_pipe_and_nothing_is_said(words: list[str
     assert (shown.returncode, shown.stderr) == (1, "")
 
 
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [("sfumato des", {"design"}), ("sfumato design --eps", {"--epsilon"}),
+     ("sfumato paper A.table4", {"A.table4a"}), ("sfumato known planar-l", {"planar-laplace", "planar-laplace-within"}),
+     ("sfumato init --kind pl", {"places"})],
+)  # fmt: skip
+def test_a_shell_completes_commands_options_and_names(typed: str, found: set[str]) -> None:
+    """``sfumato --install-completion`` has it ask this way."""
+    asked = {"_SFUMATO_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    code = "import sys; sys.argv = ['sfumato']; from sfumato.cli.main import run; run()"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | asked, check=False
+    )
+    assert set(shown.stdout.split()) == found, shown.stderr
+
+
 def test_version() -> None:
     assert sfumato("--version").stdout.strip() == sf.__version__
 

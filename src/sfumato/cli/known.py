@@ -21,6 +21,7 @@ from sfumato.cli.options import (
     Overwrite,
     answer,
     answer_each,
+    completing,
     loss_from_text,
     prior_from_text,
     privacy_from_texts,
@@ -307,7 +308,13 @@ _DOORS = {
 
 
 def known(
-    name: Annotated[str | None, typer.Argument(help="A known mechanism, such as planar-laplace.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="A known mechanism, such as planar-laplace.",
+            autocompletion=completing([key.replace("_", "-") for key in MECHANISMS]),
+        ),
+    ] = None,
     spec: Annotated[
         Path | None, typer.Argument(metavar="SPEC", help="A spec (TOML); `sfumato init` writes one.")
     ] = None,

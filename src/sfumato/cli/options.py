@@ -60,6 +60,15 @@ _LOSSES_OF_A_SPACE = ("absolute", "bin", "distance", "nib", "squared")
 _LOSSES_WITH_A_NUMBER = ("threshold",)
 
 
+def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """How a shell completes one of these names."""
+
+    def begun(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return begun
+
+
 def space_from_text(text: str) -> FiniteSpace:
     """The space of a name and whole numbers, such as ``grid:3,3``."""
     name, _, numbers = text.partition(":")

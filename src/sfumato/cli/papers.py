@@ -12,7 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from sfumato.cli.options import AsJson, Overwrite, answer, write_csv
+from sfumato.cli.options import AsJson, Overwrite, answer, completing, write_csv
 from sfumato.cli.progress import progress_line
 from sfumato.errors import InvalidInput, NotSupported, counted, in_one_line
 from sfumato.files import DRAWN, Kind, place_for, write_whole
@@ -27,7 +27,12 @@ _ANY = Kind("a file", lambda data: True)  # a table is looked at again, by its h
 
 
 def paper(
-    key: Annotated[str | None, typer.Argument(help="Such as A.table4a or A.fig2; 'list' shows all.")] = None,
+    key: Annotated[
+        str | None,
+        typer.Argument(
+            help="Such as A.table4a or A.fig2; 'list' shows all.", autocompletion=completing(["list", *PAPERS])
+        ),
+    ] = None,
     figure: Annotated[
         Path | None,
         typer.Option(

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.dialogue import Dialogue, known_name
-from sfumato.cli.options import AsJson, answer
+from sfumato.cli.options import AsJson, answer, completing
 from sfumato.cli.questions_losses import ask_loss, positive_length
 from sfumato.cli.questions_points import ask_points, length_words, read_existing, relative, unit_of, whole
 from sfumato.errors import InvalidInput, counted, few
@@ -72,7 +72,10 @@ class Answered:
 
 def init(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec to write.")] = Path("spec.toml"),
-    kind: Annotated[str | None, typer.Option(help=f"Answers the first question: {', '.join(KINDS)}.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help=f"Answers the first question: {', '.join(KINDS)}.", autocompletion=completing(KINDS)),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Take the usual answer to every question that has one.")
     ] = False,
