@@ -114,6 +114,20 @@ def test_what_is_known_of_the_true_points_is_told_on_the_screen_alone(folder: Pa
     assert "At most 5 rows of each person" in done.stdout
 
 
+def test_both_ends_of_a_trip_are_hidden_in_one_command(folder: Path) -> None:
+    head, *rows = (folder / "trips.csv").read_text().splitlines()
+    ends = ["40.7285,-74.01", *(["40.71,-74.01"] * (len(rows) - 1))]
+    lines = [f"{head},end_lat,end_lon", *(f"{row},{end}" for row, end in zip(rows, ends, strict=True)), ""]
+    (folder / "trips.csv").write_text("\n".join(lines))
+    places = ("--place", "start=lat,lon", "--place", "end=end_lat,end_lon")
+    whose = ("--person", "id", "--most-rows", "7", "--per-person")
+    done = hide("--hide", "1 km", *QUICK, *places, *whose)
+    assert done.exit_code == 0, done.output
+    assert "each at 1/14 of its rate" in done.stdout
+    assert f"1 place in {len(rows)} rows (0 of start, 1 of end) lay outside" in done.stderr
+    assert "places = {start" in (folder / "hidden.toml").read_text()
+
+
 def test_decimal_commas_are_found_said_and_written(folder: Path) -> None:
     rows = (folder / "trips.csv").read_text().replace(",", ";").replace(".", ",")
     (folder / "trips.csv").write_text(rows)

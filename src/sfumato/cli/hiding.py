@@ -16,7 +16,7 @@ from sfumato.cli.progress import Interruption, progress_line, until_asked
 from sfumato.errors import in_one_line
 from sfumato.hide.choice import words_of_secrets
 from sfumato.hide.fields import TIME_LIMIT, DistanceFields, WishFields
-from sfumato.hide.hidden import Hidden
+from sfumato.hide.hidden import Diagnostics, Hidden
 from sfumato.hide.hiding import hide as hidden_points
 from sfumato.hide.outlook import Outlook
 from sfumato.lp.cone.program import ColumnProgress
@@ -124,14 +124,21 @@ def _diagnosed(done: Hidden) -> list[str]:
     words = []
     if known.moved:
         words.append(
-            f"{known.moved:,} of {known.rows:,} rows lay outside of the box, by {_far(known.farthest, unit)}, and "
-            "were moved to its border"
+            f"{_strays(known)} lay outside of the box, by {_far(known.farthest, unit)}, and were moved to its border"
         )
     if known.dropped - known.beyond:
         words.append(f"{known.dropped - known.beyond:,} rows were left out: who knows which learns that about them")
     if known.beyond:
         words.append(f"{known.beyond:,} rows were left out because their person has enough others")
     return [f"{sentence}; this is about the true data, keep it to yourself" for sentence in words]
+
+
+def _strays(known: Diagnostics) -> str:
+    """How many rows lay outside, or of several places of a row how many of each."""
+    if not known.strays:
+        return f"{known.moved:,} of {known.rows:,} rows"
+    each = ", ".join(f"{many:,} of {name}" for name, many in known.strays.items())
+    return f"{known.moved:,} place{'s' * (known.moved != 1)} in {known.rows:,} rows ({each})"
 
 
 def _far(farthest: float, unit: str) -> str:

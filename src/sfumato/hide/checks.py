@@ -64,9 +64,10 @@ class Checked:
     def look_at_axes(self, domain: Domain) -> None:
         """Refuse units and an order of the axes that are not those of the box."""
         corners = release_family(domain).corners(domain)
-        refuse_degrees(self.source, self.column)
-        if corners is not None and on_the_ground(domain):
-            _refuse_other_axes(self.source, self.column, corners, self.said)
+        for place in self.column.each:
+            refuse_degrees(self.source, place)
+            if corners is not None and on_the_ground(domain):
+                _refuse_other_axes(self.source, place, corners, self.said)
 
     def rehearse(self, domain: Domain, terms: Terms, *, whole: bool) -> None:
         """Let the first rows, or all, go through a release that tells nothing."""
@@ -82,8 +83,10 @@ class Checked:
             raise InvalidInput(
                 f"all of the first {work.rows:,} rows would be left out; the first of them is {work.first_unknown}"
             )
-        if not whole and work.rows and work.moved == work.rows and terms.share < 1:
-            x, y, _ = next(iter(self.source.batches(self.column, [])))
+        most = max(work.strays, default=0)
+        if not whole and work.rows and most == work.rows and terms.share < 1:
+            place = self.column.each[work.strays.index(most)]
+            x, y, _ = next(iter(self.source.batches(place, [])))
             raise BadRow(
                 f"not one of the first {work.rows:,} rows lies in {domain.name}", 1, (float(x[0]), float(y[0]))
             )
@@ -129,8 +132,8 @@ def check_position(source: Source, column: Position, person: str | None) -> None
     twice = next((name for name in source.columns if source.columns.count(name) > 1), None)
     if twice is not None:
         raise InvalidInput(f"there are several columns {shown(twice)}: rename them first")
-    if isinstance(column, Place):
-        latitude, longitude = column.columns
+    for place in (place for place in column.each if isinstance(place, Place)):
+        latitude, longitude = place.columns
         if called_swapped(latitude, longitude):
             raise InvalidInput(
                 f"{shown(latitude)} is called like a longitude and {shown(longitude)} like a latitude: name them with "

@@ -14,6 +14,7 @@ from sfumato.release.fields import (
     KeptFields,
     PerPersonFields,
     PersonFields,
+    PlacesFields,
     StrayFields,
     SystemFields,
 )
@@ -61,7 +62,7 @@ class UnitFields(TypedDict, total=False):
 
 
 class WishFields(
-    PromiseFields, ColumnFields, SystemFields, UnitFields, StrayFields, PersonFields, PerPersonFields,
+    PromiseFields, ColumnFields, PlacesFields, SystemFields, UnitFields, StrayFields, PersonFields, PerPersonFields,
     DroppedFields, KeptFields, AccountFields, total=False,
 ):  # fmt: skip
     """Everything that ``hide`` can be asked beside the distance: the fields of :class:`sfumato.hide.wish.Wish`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,8 @@ class Diagnostics:
     """What is known of the true points; none of it is private, and none of it is written.
 
     ``moved`` rows lay outside of the box, by up to ``farthest``; ``dropped`` rows were left out, ``beyond`` of them
-    because their person has others before them.
+    because their person has others before them. Where a row has several places, ``strays`` counts the moved ones
+    of each.
     """
 
     rows: int
@@ -36,6 +37,7 @@ class Diagnostics:
     dropped: int = 0
     beyond: int = 0
     seconds: float = 0.0
+    strays: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,33 +126,49 @@ class Hidden:
 
 def promise_words(design: Design, spec: Spec, paid: tuple[Paid, ...], why: str) -> tuple[str, ...]:
     """What is promised and how it was kept, one sentence each."""
-    terms = spec.release
-    kept = design.mechanism.privacy
-    if terms is None or terms.person is None:
-        whose = "The promise is about each row: who has several rows is told about by all of them, and k rows cost k "
-        whose += "times as much."
-    else:
-        count = terms.most_rows or 1
-        whose = f"At most {count} row{'s' * (count > 1)} of each person ({terms.person}) "
-        if terms.per_person:
-            together = "is released; that keeps this promise for the person"
-            if count > 1:
-                together = "are released; all of them together keep this promise for the person, each at "
-                together += f"1/{count} of its rate: {rate_words(kept)}"
-                kept = privacy_of(spec, kept.space, whole=True)
-            whose += f"{together}."
-        else:
-            whose += "is released." if count == 1 else f"are released; all of them together cost {count} times as much."
+    kept, terms = design.mechanism.privacy, spec.release
+    if terms is not None and terms.per_person:
+        kept = privacy_of(spec, kept.space, whole=True)
     apart = None if spec.privacy is None else spec.privacy.double_at
     round_words = (
         "" if apart is None else f"odds between two {words_of_secrets(spec).apart} {apart} apart at most double; "
     )
     return (
         f"Released: {round_words}{promised(kept)}.",
-        whose,
+        _whose(design, terms),
         *(part.words for part in paid),
         f"Mechanism: {why}.",
         *filter(None, [rounded_told(design.mechanism)]),
+    )
+
+
+def _whose(design: Design, terms: Any) -> str:
+    """Whom the promise is about: a place, a row, or all rows of a person; and what several cost together."""
+    places = [] if terms is None or terms.places is None else list(terms.places)
+    if terms is None or terms.person is None:
+        if places:
+            return (
+                f"The promise is about each of the {len(places)} places of a row ({', '.join(places)}): all of them "
+                f"together cost {len(places)} times as much, and k rows of a person {len(places)}·k times as much."
+            )
+        return (
+            "The promise is about each row: who has several rows is told about by all of them, and k rows cost k times "
+            "as much."
+        )
+    rows = terms.most_rows or 1
+    draws = rows * max(len(places), 1)
+    whose = (
+        f"At most {rows} row{'s' * (rows > 1)} of each person ({terms.person}) {'are' if rows > 1 else 'is'} released"
+    )
+    if places:
+        whose += f", each with {len(places)} places ({', '.join(places)})"
+    if draws == 1:
+        return f"{whose}{'; that keeps this promise for the person' * terms.per_person}."
+    if not terms.per_person:
+        return f"{whose}; all of them together cost {draws} times as much."
+    return (
+        f"{whose}; all of them together keep this promise for the person, each at 1/{draws} of its rate: "
+        f"{rate_words(design.mechanism.privacy)}."
     )
 
 

@@ -40,7 +40,7 @@ from sfumato.hide.sources import Source, position_of, source_of, with_decimal
 from sfumato.hide.wish import Wish, is_data, wish_of
 from sfumato.release.batches import BATCH, BatchRelease, Progress, batch_release, tell
 from sfumato.release.crs import system_of
-from sfumato.release.places import Geometry, Place, Position, in_system
+from sfumato.release.places import Geometry, Place, Position, SeveralPlaces, in_system
 from sfumato.release.rows import BadRow, ManyStrays
 from sfumato.release.streams import Released, release_file
 from sfumato.release.tables import released_table
@@ -224,7 +224,7 @@ def question_of(
                 shop.checked.look(spec_box(spec_from_values({"space": in_cells(extent)})), shop.terms, whole=True)
                 extent = shop.box(ranks, unit)
         else:
-            crs = None if isinstance(column, Place | Geometry) else wish.crs
+            crs = None if isinstance(column.each[0], Place | Geometry) else wish.crs
             extent = extent_of(wish.box, earth=earth, unit=unit, crs=crs, data=source.file)
         values["space"] = in_cells(extent)
         shop.checked = replace(shop.checked, said=extent.floats)
@@ -264,6 +264,7 @@ class _Shop:
     def check(self, privacy: dict[str, Any], unit: str) -> None:
         """Refuse bad terms, bad prices, and what the account has no room for."""
         wish, times = self.wish, self.wish.most_rows or 1
+        draws = times * len(self.checked.column.each)
         assert self.terms is not None
         costs = []
         for what in ("box", "prior"):
@@ -271,7 +272,7 @@ class _Shop:
                 cost = price(getattr(wish, f"{what}_epsilon"), what)
                 costs.append((self.named(what), self.columns, amount(epsilon=cost) * times))
         if wish.error is None:
-            costs.append((", ".join(self.columns), self.columns, amount_of_table(privacy, unit, wish.parts) * times))
+            costs.append((", ".join(self.columns), self.columns, amount_of_table(privacy, unit, wish.parts) * draws))
         check_room(wish.ledger, wish.dataset, costs)
 
     def named(self, what: str) -> str:
@@ -346,8 +347,10 @@ def _unit(wish: Wish, earth: bool) -> str:
 
 def _release_table(wish: Wish, column: Position) -> dict[str, Any]:
     """The table ``[release]``: the columns, and whose rows they are."""
-    if isinstance(column, Place):
-        table: dict[str, Any] = {"latitude": column.columns[0], "longitude": column.columns[1]}
+    if isinstance(column, SeveralPlaces):
+        table: dict[str, Any] = {"places": {name: list(pair) for name, pair in wish.places.items()}}
+    elif isinstance(column, Place):
+        table = {"latitude": column.columns[0], "longitude": column.columns[1]}
     elif isinstance(column, Geometry):
         table = {"geometry": column.columns[0]}
     else:
@@ -371,7 +374,9 @@ def _from_spec(spec: Spec, hide: Any, wishes: Any, source: Source) -> Asked:
     if terms is None:
         raise InvalidInput(f"{spec.source}: table [release] is missing: say latitude = … and longitude = …")
     column: Position = Geometry(terms.geometry or "geometry", drop_z=True)
-    if terms.latitude is not None:
+    if terms.places is not None:
+        column = SeveralPlaces(terms.places)
+    elif terms.latitude is not None:
         column = Place(terms.latitude, terms.longitude or "")
     elif terms.columns is not None:
         column = Position(*terms.columns)
@@ -491,7 +496,9 @@ def _released_file(
 def _hidden(source: Source, found: Chosen, asked: Asked, done: Released | BatchRelease, **made: Any) -> Hidden:
     """What came of a release that is done: the table or the files that were made, and all that is known of it."""
     assert asked.spec.release is not None
-    known = Diagnostics(done.rows, done.moved, done.farthest, done.dropped, done.beyond, done.seconds)
+    column = asked.column
+    strays = dict(zip(column.names, done.strays, strict=False)) if isinstance(column, SeveralPlaces) else {}
+    known = Diagnostics(done.rows, done.moved, done.farthest, done.dropped, done.beyond, done.seconds, strays)
     gone = (*released_columns(source, asked.column), *asked.spec.release.drop)
     stay = tuple(name for name in source.columns if name not in gone)
     return Hidden(

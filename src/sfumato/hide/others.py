@@ -59,9 +59,12 @@ def telling(source: Source, column: Position, earth: bool, corners: Any = None) 
     head = source.head()
     own = released_columns(source, column)
     names = [name for name in dict.fromkeys([*source.columns, *head.column_names]) if name not in own]
-    points = _points(source, column, len(head))
     known = {field.name: "a member beside the properties" for field in head.schema if MEMBER in (field.metadata or {})}
-    return telling_columns(names, head, points, region_of(points, earth, corners), known)
+    found: dict[str, str] = {}
+    for place in column.each:
+        points = _points(source, place, len(head))
+        found |= telling_columns(names, head, points, region_of(points, earth, corners), known)
+    return {name: found[name] for name in names if name in found}
 
 
 def looked_up(source: Source, names: Sequence[str]) -> tuple[str, ...]:

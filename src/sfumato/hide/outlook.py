@@ -33,7 +33,7 @@ class Outlook:
     ``policy`` is what is asked to be done about them, to a ``share`` of the rows at most. Where a box is taken from the
     data, ``quantiles``, outside is counted for the one without noise. ``columns`` are those of the points,
     ``time_limit`` the seconds that a design may take, if there is a limit. ``refused`` says why a release would be
-    refused, if so.
+    refused, if so. Where there are places ``per_row``, each counts as a row.
     """
 
     rows: int = 0
@@ -51,6 +51,7 @@ class Outlook:
     columns: tuple[str, ...] = ()
     time_limit: float | None = None
     refused: str = ""
+    per_row: int = 1
 
     @property
     def words(self) -> str:
@@ -62,7 +63,7 @@ class Outlook:
             far = f"{half if isfinite(self.median) else ''}, the farthest being row {self.farthest_row}, {where}"
         box = " of the box that quantiles give without noise" if self.quantiles and self.unit else ""
         return (
-            f"of {self.rows:,} rows {self.missing:,} have no place, {self.unread:,} something that is none, and "
+            f"of {self._counted} {self.missing:,} have no place, {self.unread:,} something that is none, and "
             f"{self.outside:,} lie outside{box}{far}"
         )
 
@@ -83,17 +84,28 @@ class Outlook:
         leaves = f"{drop} would leave out {left:,} rows ({self._part(left)} %), which tells that they were not inside"
         return moves, leaves + self._allowed("drop", "most_dropped", left), f"{error} would refuse them"
 
+    @property
+    def _rows(self) -> int:
+        """Rows of the table; that each stray place is one of another row is the worst case."""
+        return self.rows // self.per_row
+
+    @property
+    def _counted(self) -> str:
+        if self.per_row == 1:
+            return f"{self.rows:,} rows"
+        return f"{self.rows:,} places in {self._rows:,} rows"
+
     def _allowed(self, policy: str, option: str, many: int) -> str:
         """What has to be said where so many rows are more than a policy may take."""
         share = self.share if policy == self.policy else MOST_MOVED
-        if many <= share * self.rows:
+        if many <= share * self._rows:
             return ""
-        needed = keyword(option, text_above(Fraction(many, self.rows), 2))
+        needed = keyword(option, text_above(min(Fraction(many, self._rows), Fraction(1)), 2))
         return f", but that is more than {text_above(100 * share, 3)} % of all: add {needed}"
 
     def _part(self, many: int) -> str:
         """A number of rows in percent."""
-        return text_above(Fraction(100 * many, self.rows), 3)
+        return text_above(min(Fraction(100 * many, self._rows), Fraction(100)), 3)
 
     def _away(self, distance: float) -> str:
         return f"{text_above(distance, 4)} {self.unit}".rstrip()
@@ -105,6 +117,8 @@ class Outlook:
 
 def outlook_of(source: Source, column: Position, space: Any = None) -> Outlook:
     """The counts for a space; without one nothing lies outside."""
+    if len(column.each) > 1:
+        return _together([outlook_of(source, place, space) for place in column.each], column.columns)
     found = Outlook(unit="" if space is None else space.unit, columns=column.columns)
     domain = None if space is None else Domain.of(space)
     shapes = isinstance(column, Geometry)  # what holds no point is missing, whatever it holds
@@ -128,6 +142,13 @@ def outlook_of(source: Source, column: Position, space: Any = None) -> Outlook:
             far=found.far + beyond, farthest=far, farthest_row=row,
         )  # fmt: skip
     return replace(found, median=float(np.median(np.concatenate(away)))) if found.outside else found
+
+
+def _together(each: list[Outlook], columns: tuple[str, ...]) -> Outlook:
+    """The counts for all places of a row; of the medians the largest."""
+    worst = max(each, key=lambda one: one.farthest)
+    sums = {name: sum(getattr(one, name) for one in each) for name in ("rows", "missing", "unread", "outside", "far")}
+    return replace(worst, **sums, median=max(one.median for one in each), columns=columns, per_row=len(each))
 
 
 def _missing(values: Values) -> NDArray[np.bool_]:

@@ -90,7 +90,7 @@ class Looked:
     @property
     def on_the_earth(self) -> bool:
         """Whether coordinates are latitudes and longitudes."""
-        return isinstance(self.column, Place | Geometry) or self.column.system is not None
+        return isinstance(self.column.each[0], Place | Geometry) or self.column.system is not None
 
     def places(self) -> Iterator[tuple[Floats, Floats, int]]:
         """Latitudes and longitudes of finite places, or x and y, batch after batch, and how many rows count."""

@@ -30,7 +30,7 @@ from sfumato.release.formats.geopandas import holds_shapes, pandas_layout, wkb_o
 from sfumato.release.formats.layouts import geometry_columns, geometry_name, schema_layout
 from sfumato.release.formats.lines import CellValues
 from sfumato.release.formats.reading import BATCH, check_decimal, file_batches, file_decimal
-from sfumato.release.places import Geometry, Place, Position, in_system
+from sfumato.release.places import Geometry, Place, Position, SeveralPlaces, in_system
 from sfumato.release.reference import Reference, coordinate_reference
 from sfumato.release.rows import TypedValues, Values
 from sfumato.spaces.foreign import ACROSS, LATITUDES, LONGITUDES, UP, named_column
@@ -288,7 +288,9 @@ def _of_table(given: Any) -> Source:
 def position_of(source: Source, wish: Wish) -> Position:
     """The columns that hold points: as they are named, or by their usual names. Heights, which tell places, go."""
     column: Position | None = None
-    if wish.geometry is not None:
+    if wish.places is not None:
+        column = SeveralPlaces(wish.places)
+    elif wish.geometry is not None:
         column = Geometry(wish.geometry, drop_z=True)
     elif wish.lat is not None and wish.lon is not None:
         column = Place(wish.lat, wish.lon)

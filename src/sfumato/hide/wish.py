@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sfumato.arguments import flag, integer, positive
+from sfumato.arguments import flag, integer, items, positive
 from sfumato.errors import InvalidInput, keyword, shown
 from sfumato.fields import fields_of
 from sfumato.hide.fields import DistanceFields, WishFields
@@ -49,6 +50,10 @@ class Wish:
         outlines. The promise is then about cells, and a point is taken for the one it lies in.
     lat, lon, x, y, geometry
         The columns, found by their usual names where none is named.
+    places
+        Instead of one place in each row several, such as both ends of a trip, by their names: ``{"start": ("start_lat",
+        "start_lon"), "end": ("end_lat", "end_lon")}``. Each of them keeps the promise; all of a row cost so many times
+        as much.
     crs
         The coordinate system of columns of x and y, or of geometries that do not say theirs.
     unit
@@ -63,8 +68,8 @@ class Wish:
         as much. Beyond that number rows are refused (``"error"``), or left out (``"drop"``), the first ones being kept.
         Without it the promise is about each row.
     per_person
-        All ``most_rows`` rows of a person together keep the promise that ``hide`` or ``epsilon`` names: the rate of
-        each row is so many times smaller.
+        All ``most_rows`` rows of a person together, with all of their places, keep the promise that ``hide`` or
+        ``epsilon`` names: the rate of each is so many times smaller.
     drop, keep
         Other columns that tell places, by their names or by what they hold: each is left out, or stays as it is
         because somebody says so. Without either a table with such columns is refused.
@@ -99,11 +104,19 @@ class Wish:
         for pair in (("lat", "lon"), ("x", "y")):
             if (getattr(self, pair[0]) is None) != (getattr(self, pair[1]) is None):
                 raise InvalidInput(f"{keyword(pair[0])} and {keyword(pair[1])} are given together, or neither")
-        named = [name for name in ("lat", "x", "geometry") if getattr(self, name) is not None]
+        named = [name for name in ("lat", "x", "geometry", "places") if getattr(self, name) is not None]
         if len(named) > 1:
             raise InvalidInput(f"{' and '.join(map(keyword, named))} name different columns: give one")
         if self.prior_column is not None and (self.prior is None or is_data(self.prior)):
             raise InvalidInput(f"{keyword('prior_column')} is about a public file: name it with {keyword('prior')}")
+        if self.places is not None:
+            object.__setattr__(self, "places", _places_of(self.places))
+            data = [name for name in ("box", "prior") if is_data(getattr(self, name))]
+            if data:
+                raise InvalidInput(
+                    f"{keyword(data[0], 'data')} looks at one place in each row, and {keyword('places')} names "
+                    f"several: give {keyword(data[0])} another value, which does not come from the data"
+                )
         for name in ("prior_column", "lat", "lon", "x", "y", "geometry", "unit", "person", "dataset"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value):
@@ -132,8 +145,8 @@ class Wish:
 
     @property
     def parts(self) -> int:
-        """How many releases keep the promise together: the rows of a person, or each one alone."""
-        return self.most_rows if self.per_person else 1
+        """How many draws keep the promise together: all places of the rows of a person, or each one alone."""
+        return self.most_rows * len(self.places or [0]) if self.per_person else 1
 
     def _check_per_person(self) -> None:
         if self.person is None:
@@ -175,6 +188,34 @@ class Wish:
             )
         if price is not None and not of_data:
             raise InvalidInput(f"{keyword(f'{name}_epsilon')} is the price of {keyword(name, 'data')}: give both")
+
+
+def _places_of(given: Any) -> dict[str, tuple[str, str]]:
+    """Places by name, each with its two columns; a shell says them as texts, ``start=start_lat,start_lon``."""
+    found: dict[str, tuple[str, str]] = {}
+    said = given.items() if isinstance(given, Mapping) else [_read_place(text) for text in items(given, "places")]
+    for name, pair in said:
+        columns = (pair,) if isinstance(pair, str) else tuple(items(pair, "the columns of a place"))
+        fine = isinstance(name, str) and len(columns) == 2 and all(isinstance(part, str) and part for part in columns)
+        if not fine or not name or name in found:
+            raise InvalidInput(
+                f"a place has a name of its own and two columns, latitude and longitude, found {shown(name)} with "
+                f"{shown(columns)}"
+            )
+        found[name] = (columns[0], columns[1])
+    if len(found) < 2:
+        raise InvalidInput(
+            f"{keyword('places')} names several places of a row; one alone is named by {keyword('lat')} and "
+            f"{keyword('lon')}"
+        )
+    return found
+
+
+def _read_place(text: Any) -> tuple[str, tuple[str, ...]]:
+    name, sign, columns = text.partition("=") if isinstance(text, str) else ("", "", "")
+    if not sign:
+        raise InvalidInput(f"a place is said as start=start_lat,start_lon, found {shown(text)}")
+    return name.strip(), tuple(part.strip() for part in columns.split(","))
 
 
 def is_data(value: Any) -> bool:

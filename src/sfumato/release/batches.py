@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sfumato.arguments import optional_function
 from sfumato.certify.protocol import Domain, charge_of
 from sfumato.errors import keyword
+from sfumato.fields import changed
 from sfumato.numbers import text_above
 from sfumato.release.conversion import converted_secrets, points_out
 from sfumato.release.families import release_family
@@ -27,7 +28,7 @@ from sfumato.release.formats.layouts import PointLayout
 from sfumato.release.keys import Changes, Fingerprint, id_digests, salt_of
 from sfumato.release.neighbourhood import lookout_of
 from sfumato.release.persons import Persons
-from sfumato.release.places import Geometry, Place, Position, renamed
+from sfumato.release.places import Geometry, Place, Position, SeveralPlaces, SeveralSecrets, renamed
 from sfumato.release.rows import BadRow, ManyStrays, Secrets, Values
 from sfumato.release.sampler import Sampler, sampler
 from sfumato.release.terms import Terms
@@ -78,11 +79,16 @@ class Added:
     made: Callable[[Any], Any] | None = None  # makes an Arrow array of a type, where values are points
     points: NDArray[np.float64] | None = None  # x and y of each output, where values are points
     arrays: dict[Any, Any] = field(default_factory=dict, repr=False)  # the values in Arrow, by type
+    place: int | None = None  # which of several places of a row it is about
+
+    def of(self, outputs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The outputs that it is about: all, or those of its place."""
+        return outputs if self.place is None or outputs.ndim == 1 else outputs[:, self.place]
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Outputs for the rows of a batch that are kept; ``kept`` is None if all are."""
+    """Outputs for the rows of a batch that are kept, one a row or one for each place; ``kept`` is None if all are."""
 
     outputs: NDArray[np.int64]
     kept: NDArray[np.bool_] | None
@@ -103,6 +109,8 @@ class BatchRelease:
         How the table holds a column of points; None before it is looked at, and for other columns.
     unknown
         How many rows are left out because they hold no secret; ``first_unknown`` says what is wrong with the first.
+    strays
+        How many were moved at each place of a row.
     decimal
         What stands before the decimals of coordinates in text.
     """
@@ -119,6 +127,7 @@ class BatchRelease:
     rows: int = 0
     dropped: int = 0
     moved: int = 0
+    strays: tuple[int, ...] = ()
     farthest: float = 0.0
     unknown: int = 0
     first_unknown: str = ""
@@ -195,8 +204,10 @@ class BatchRelease:
     def draw(self, secrets: Sequence[Values], ids: Sequence[Values] = ()) -> Drawn:
         """Outputs for the next rows, in the order of the table."""
         first, count = self.rows, len(secrets[0])
-        rows, moved = self.secrets.locate(secrets, first)
+        rows, moved, strays = self.secrets.locate(secrets, first)
         self.moved += len(moved)
+        strays = strays or (len(moved),)
+        self.strays = tuple(map(sum, zip(self.strays or (0,) * len(strays), strays, strict=True)))
         self.farthest = max(self.farthest, float(moved.max(initial=0.0)))
         there = self.secrets.kept(rows)
         self._count_unknown(secrets, there)
@@ -206,7 +217,7 @@ class BatchRelease:
         kept = None if there.all() else there
         rows = rows if kept is None else rows[kept]
         if self.key is None:
-            outputs = self.sampler.draw(rows)
+            outputs = self._drawn(rows)
         else:
             digests = id_digests(
                 [column.texts(name, first) for name, column in zip(self.terms.row_ids, ids, strict=False)], self.salt
@@ -223,6 +234,13 @@ class BatchRelease:
             self.progress(Progress(self.rows, self.total, self.seconds, self.moved))
         return Drawn(outputs, kept)
 
+    def _drawn(self, rows: Any) -> NDArray[np.int64]:
+        """Outputs with fresh noise, for each place of each row where there are several."""
+        several = len(self.terms.places)
+        if several == 1:
+            return self.sampler.draw(rows)
+        return self.sampler.draw(rows.reshape(-1, *rows.shape[2:])).reshape(len(rows), several)
+
     def _count_unknown(self, secrets: Sequence[Values], there: NDArray[np.bool_]) -> None:
         """Count the rows of a batch that are left out, and keep what would have been said of the first of all."""
         if not self.unknown and not there.all():
@@ -234,7 +252,8 @@ class BatchRelease:
 
     def check_share(self, rows: int | None) -> None:
         """Refuse as soon as too many of so many rows are known to be no secrets."""
-        if rows is None or self.moved + self.unknown <= self.terms.share * rows:
+        most = max(self.strays, default=0)
+        if rows is None or most + self.unknown <= self.terms.share * rows:
             return
         if self.unknown:
             raise ManyStrays(
@@ -244,10 +263,15 @@ class BatchRelease:
             )
         unit = f" {self.secrets.unit}" if self.secrets.unit else ""
         raise ManyStrays(
-            f"{self.moved:,} of {rows:,} rows lie outside the space and would be moved into it, by up to "
+            f"{most:,} of {rows:,} rows lie outside the space{self._at(most)} and would be moved into it, by up to "
             f"{text_above(self.farthest, 6)}{unit}; that is more than the share of {self.terms.share} that is allowed: "
             f"are the columns, their order and their units right? {keyword('most_moved', 1)} takes them all"
         )
+
+    def _at(self, most: int) -> str:
+        """The place, of several, at which so many rows lie outside."""
+        column = self.terms.column
+        return f" at their {column.names[self.strays.index(most)]}" if isinstance(column, SeveralPlaces) else ""
 
     def finish(self) -> Entry | None:
         """The last checks, and the charge: after this, and not before, the outputs may be seen."""
@@ -297,6 +321,9 @@ def batch_release(mechanism: Any, terms: Terms, *, progress: Callable[[Progress]
 
 def _finder(terms: Terms, draws: Sampler, domain: Domain, layout: PointLayout | None = None) -> Secrets:
     column, on_unknown = terms.column, terms.on_unknown
+    if isinstance(column, SeveralPlaces):
+        each = tuple(_finder(changed(terms, column=place), draws, domain) for place in column.each)
+        return SeveralSecrets(each, tuple(len(place.columns) for place in column.each))
     if isinstance(column, Position) and (isinstance(column, Geometry) or column.system is not None):
         return converted_secrets(column, layout, domain, on_unknown=on_unknown, within=terms.within)
     return release_family(domain).read(column, draws, on_unknown, terms.within)
@@ -304,6 +331,9 @@ def _finder(terms: Terms, draws: Sampler, domain: Domain, layout: PointLayout | 
 
 def _added(terms: Terms, draws: Sampler, domain: Domain, layout: PointLayout | None = None) -> tuple[Added, ...]:
     column = terms.column
+    if isinstance(column, SeveralPlaces):
+        parts = (_added(changed(terms, column=place), draws, domain) for place in column.each)
+        return tuple(replace(added, place=k) for k, part in enumerate(parts) for added in part)
     if isinstance(column, Geometry):
         return () if layout is None else _added_geometries(terms, column, layout, draws, domain)
     if isinstance(column, Position) and column.system is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 from sfumato.fields import ShellOption, asked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from sfumato.numbers import Number
@@ -58,6 +58,19 @@ class ColumnFields(TypedDict, total=False):
             release="Instead of --column: that of points, such as geometry (WKB, WKT, GeoJSON).",
         ),
     ]
+
+
+class PlacesFields(TypedDict, total=False):
+    """Several places in a row, instead of one."""
+
+    places: Annotated[
+        "Mapping[str, tuple[str, str]] | None",
+        asked(
+            in_spec=True,
+            hide=ShellOption("One of several places in a row: NAME=LAT,LON, its columns; once for each.",
+                             list[str], "--place"),
+        ),
+    ]  # fmt: skip
 
 
 class SystemFields(TypedDict, total=False):

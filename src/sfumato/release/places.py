@@ -5,7 +5,7 @@ Distances are those of the space, in its unit: straight lines in one of the thre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from math import inf
@@ -72,6 +72,11 @@ class Position:
         self.columns = columns
         self.system = system_of(crs)
 
+    @property
+    def each(self) -> tuple[Position, ...]:
+        """The places of a row: this one, unless there are several."""
+        return (self,)
+
     def __repr__(self) -> str:
         crs = [] if self.system is None else [f"crs={self.system.name!r}"]
         return f"{type(self).__name__}({', '.join([*map(repr, self.columns), *crs])})"
@@ -123,8 +128,36 @@ class Geometry(Position):
             raise InvalidInput(f"{shown(column)} is released, and cannot stay beside itself")
 
 
+class SeveralPlaces(Position):
+    """Several places in a row, such as both ends of a trip, each by a name and its columns of latitude and longitude.
+
+    All of them are drawn for by the same mechanism, in one pass; a row with m places costs m times as much.
+
+    Examples
+    --------
+    >>> trip = SeveralPlaces({"start": ("lat0", "lon0"), "end": ("lat1", "lon1")})
+    >>> trip.columns, trip.each
+    (('lat0', 'lon0', 'lat1', 'lon1'), (Place('lat0', 'lon0'), Place('lat1', 'lon1')))
+    """
+
+    def __init__(self, places: Mapping[str, tuple[str, str]]) -> None:
+        super().__init__(*(name for pair in places.values() for name in pair))
+        self.names = tuple(places)
+        self.places: tuple[Position, ...] = tuple(Place(*pair) for pair in places.values())
+
+    @property
+    def each(self) -> tuple[Position, ...]:
+        """The places of a row."""
+        return self.places
+
+
 def in_system(column: Position, crs: Any) -> Position:
     """The same columns with a coordinate system; refused where they have another one, or where it does not fit."""
+    if isinstance(column, SeveralPlaces):
+        several = copy(column)
+        several.places = tuple(in_system(place, crs) for place in column.places)
+        several.system = several.places[0].system
+        return several
     if not isinstance(column, Geometry) and len(column.columns) != 2:
         raise _not_two(column.columns)
     found = copy(column)
@@ -148,6 +181,43 @@ def renamed(column: Geometry, name: str) -> Geometry:
 
 def _not_two(columns: tuple[str, ...]) -> InvalidInput:
     return InvalidInput(f"{keyword('crs')} is for two columns, to the east and to the north, found {shown(columns)}")
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralSecrets(Secrets):
+    """Several places in a row: the secrets of each stand side by side, along the second axis."""
+
+    each: tuple[Secrets, ...]
+    widths: tuple[int, ...]
+
+    @property
+    def unit(self) -> str:
+        """That of each."""
+        return self.each[0].unit
+
+    @property
+    def about_points(self) -> bool:
+        """Whether those of each are points."""
+        return self.each[0].about_points
+
+    def locate(self, batch: Sequence[Values], first: int) -> Located:
+        """The secrets of all places of each row, and how far outside those were that were moved."""
+        found, start = [], 0
+        for secrets, width in zip(self.each, self.widths, strict=True):
+            found.append(secrets.locate(batch[start : start + width], first))
+            start += width
+        moved = [len(one.moved) for one in found]
+        return Located(
+            np.stack([one.rows for one in found], axis=1), np.concatenate([one.moved for one in found]), tuple(moved)
+        )
+
+    def refusing(self) -> Secrets:
+        """The same, where each refuses."""
+        return SeveralSecrets(tuple(secrets.refusing() for secrets in self.each), self.widths)
+
+    def kept(self, rows: Rows) -> NDArray[np.bool_]:
+        """The rows all of whose places are kept."""
+        return np.asarray(np.logical_and.reduce([secrets.kept(rows[:, k]) for k, secrets in enumerate(self.each)]))
 
 
 @dataclass(frozen=True, eq=False)

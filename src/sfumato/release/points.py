@@ -49,7 +49,7 @@ class Points(Secrets):
     >>> finder.locate([TypedValues(pa.array([0.3, 1.5, -0.0]))], 0)
     Located(rows=array([[0.3],
            [1. ],
-           [0. ]]), moved=array([0.5]))
+           [0. ]]), moved=array([0.5]), strays=())
     """
 
     columns: tuple[str, ...]

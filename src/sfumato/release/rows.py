@@ -267,10 +267,14 @@ def label_spelling(label: Any) -> str:
 
 
 class Located(NamedTuple):
-    """The secrets of rows, and how far from them those rows were that lie outside the space."""
+    """The secrets of rows, and how far from them those rows were that lie outside the space.
+
+    Where a row has several places, ``strays`` counts those that were moved at each of them.
+    """
 
     rows: Rows
     moved: NDArray[np.float64] = np.empty(0)
+    strays: tuple[int, ...] = ()
 
 
 class Secrets(ABC):

@@ -73,6 +73,8 @@ class Released:
     """What must be said where coordinates were released by a list of secrets, whose promise is about these alone."""
     beyond: int = 0
     """Of the dropped rows, those whose person has others before them."""
+    strays: tuple[int, ...] = ()
+    """The moved ones at each place of a row."""
     decimal: str = "."
     """What stands before the decimals of coordinates, in a CSV file and what was made of it."""
 
@@ -159,8 +161,9 @@ def release_file(
         work.finish()
         place_together([*others, *parts, part], overwrite=overwrite)
     return Released(
-        new, work.rows, work.dropped, work.seconds, work.moved, work.farthest, work.note, work.beyond, work.decimal
-    )
+        new, work.rows, work.dropped, work.seconds, work.moved, work.farthest, work.note, work.beyond, work.strays,
+        work.decimal,
+    )  # fmt: skip
 
 
 def release_rows(

@@ -147,7 +147,7 @@ def _released_part(part: Bytes, scanned: Scanned, records: Records) -> Bytes:
     )
     outputs = drawn.outputs
     if drawn.kept is not None:
-        outputs = np.zeros(len(drawn.kept), dtype=np.int64)
+        outputs = np.zeros((len(drawn.kept), *drawn.outputs.shape[1:]), dtype=np.int64)
         outputs[drawn.kept] = drawn.outputs
     _refuse_absent(scanned, drawn.kept, len(work.taken), first)
     return edited(part, scanned, drawn.kept, records.edits(scanned, outputs), records.entries)

@@ -260,6 +260,7 @@ def _same_family(kind: Any, values: Sequence[Any]) -> bool:
 
 def new_array(added: Added, outputs: NDArray[np.int64], like: Any) -> Any:
     """The new column for some outputs, with the type of the column it replaces where that is possible."""
+    outputs = added.of(outputs)
     if added.values is None:  # noise on the integers knows no bounds
         return pa.array(outputs, pa.int64())
     labels = label_array(added, like)
@@ -457,7 +458,7 @@ def _plain_kind(kind: type) -> type:
 
 def _pandas_series(added: Added, outputs: NDArray[np.int64], before: Any) -> Any:
     """A series in the type of the one it replaces, if that holds every label without loss."""
-    series, kind = type(before), before.dtype
+    series, kind, outputs = type(before), before.dtype, added.of(outputs)
     if added.made is not None:
         return point_series(added, outputs, before, new_array)
     if added.values is None:

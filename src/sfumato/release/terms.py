@@ -120,6 +120,7 @@ class Terms:
             )
         if self.into is not None and (not isinstance(self.into, str) or not self.into):
             raise InvalidInput(f"into is the name of a column, found {shown(self.into)}")
+        self._check_several()
         self._check_ids()
         self._check_person()
         self._check_others()
@@ -130,6 +131,11 @@ class Terms:
     def taken(self) -> tuple[str, ...]:
         """The columns that hold the secret."""
         return (self.column,) if isinstance(self.column, str) else self.column.columns
+
+    @property
+    def places(self) -> tuple[str | Position, ...]:
+        """What is drawn for in each row: the column, or each of its places."""
+        return (self.column,) if isinstance(self.column, str) else self.column.each
 
     @property
     def row_ids(self) -> tuple[str, ...]:
@@ -145,7 +151,7 @@ class Terms:
     def values(self) -> int | None:
         """How many values of the column one person has, for which a ledger is charged; None if nobody says."""
         said: int | None = self.times if self.most_rows is None else self.most_rows
-        return said
+        return said if len(self.places) == 1 else (said or 1) * len(self.places)
 
     @property
     def share(self) -> Fraction:
@@ -186,6 +192,11 @@ class Terms:
                 "that stays the same wherever they are copied to (the name of a file does not: each copy would start "
                 "with nothing spent)"
             )
+
+    def _check_several(self) -> None:
+        given = [name for name in ("key", "into") if getattr(self, name) is not None]
+        if given and len(self.places) > 1:
+            raise InvalidInput(f"{keyword(given[0])} is about one place in each row, found {len(self.places)}")
 
     def _check_ids(self) -> None:
         if self.row_id is not None and not (self.row_ids and all(isinstance(name, str) for name in self.row_ids)):

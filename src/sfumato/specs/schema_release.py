@@ -15,6 +15,7 @@ from sfumato.release.fields import (
     KeptFields,
     PerPersonFields,
     PersonFields,
+    PlacesFields,
     StrayFields,
     SystemFields,
 )
@@ -27,13 +28,19 @@ _READ_AS: dict[str, Any] = {
     "Number | None": Quantity | None,
     "Sequence[str]": list[str],
     "bool": bool,
+    "Mapping[str, tuple[str, str]] | None": Annotated[
+        dict[str, Annotated[list[str], Field(min_length=2, max_length=2)]], Field(min_length=2)
+    ]
+    | None,
 }
 """What a file says for a keyword of this type; lists are copied, since a table holds its own."""
 
 
 def _keys() -> dict[str, Any]:
     """The declared fields that are in specs, as fields of a model."""
-    shared = (ColumnFields, SystemFields, StrayFields, PersonFields, PerPersonFields, DroppedFields, KeptFields)
+    shared = (
+        ColumnFields, PlacesFields, SystemFields, StrayFields, PersonFields, PerPersonFields, DroppedFields, KeptFields,
+    )  # fmt: skip
     keys: dict[str, Any] = {}
     for name, written, said in declared(*shared):
         if said.in_spec:
@@ -75,8 +82,8 @@ class ReleaseSpec(_KeysSpec):
     def _wrong(self) -> Iterator[str]:
         if (self.latitude is None) != (self.longitude is None):
             yield "latitude and longitude go together"
-        if [self.latitude, self.columns, self.geometry].count(None) != 2:
-            yield "give latitude and longitude, or columns of x and y, or geometry"
+        if [self.latitude, self.columns, self.geometry, self.places].count(None) != 3:
+            yield "give latitude and longitude, or columns of x and y, or geometry, or places"
         if (self.person is None) != (self.most_rows is None):
             yield "person and most_rows go together"
         if self.per_person and self.person is None:
@@ -84,5 +91,5 @@ class ReleaseSpec(_KeysSpec):
 
     @property
     def parts(self) -> int:
-        """How many releases keep the promise together: the rows of a person with per_person, each one without."""
-        return self.most_rows if self.per_person else 1
+        """How many draws keep the promise together: all places of the rows of a person with per_person, else each."""
+        return int(self.most_rows) * len(self.places or [0]) if self.per_person else 1

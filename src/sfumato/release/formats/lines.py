@@ -340,8 +340,9 @@ class Records(ABC):
         return CellValues(data, scanned.starts[k], scanned.ends[k], self.typed, self.decimal)
 
     def edits(self, scanned: Scanned, outputs: NDArray[np.int64]) -> list[Edit]:
-        """What is put where; ``outputs`` has a number for every record, also for those that are left out."""
-        numbers = [self.entries.numbers(base, text, outputs) for base, text in self.columns]
+        """What is put where; ``outputs`` has a number for every record and place, also for those left out."""
+        columns = zip(self.columns, self.work.added, strict=True)
+        numbers = [self.entries.numbers(base, text, added.of(outputs)) for (base, text), added in columns]
         if self.work.terms.keep:
             fresh: list[Edit] = [(scanned.last, scanned.last, number) for number in numbers]
         else:
