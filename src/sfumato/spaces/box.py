@@ -39,12 +39,6 @@ MOST_AXES = 3
 """Dimensions of a box: the theorem holds in all, but tables do not fit."""
 
 
-def _as_decimal(side: Fraction) -> str:
-    """A side as people write it, 2.875; a fraction only where six digits are not all of it."""
-    brief = f"{float(side):.6g}"
-    return brief if "e" not in brief and Fraction(brief) == side else str(side)
-
-
 @dataclass(frozen=True)
 class Box(Space):
     """The points origin_i ≤ x_i ≤ origin_i + sides_i, and the cells of sides ``step`` that they are cut into.
@@ -141,7 +135,7 @@ class Box(Space):
     def name(self) -> str:
         """How the box is called in print."""
         where = self.metric if self.frame is None else f"from {self.frame}"
-        return f"box({' × '.join(map(_as_decimal, self.sides))}, {where})"
+        return f"box({' × '.join(map(str, self.sides))}, {where})"
 
     @property
     def per(self) -> str:
