@@ -303,7 +303,7 @@ def test_cells_of_h3_and_areas_have_a_promise_about_cells(tmp_path: Path) -> Non
     areas = geopandas.GeoDataFrame({"name": ["a", "b"]}, geometry=squares, crs="EPSG:4326")
     areas.to_file(tmp_path / "areas.geojson")
     assert sf.hide(table(), "1 km", areas=tmp_path / "areas.geojson").table.num_rows == 20
-    for wrong in ({"cell": "1 km"}, {"areas": "x.geojson"}, {"prior": "population"}):
+    for wrong in ({"cell": "1 km"}, {"areas": "x.geojson"}, {"prior": "data"}):
         with pytest.raises(InvalidInput, match="leave it out"):
             sf.hide(table(), "1 km", box=BOX, h3=7, **wrong)
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.hide.paid import Looked, noisy_box, noisy_counts, ranks_of
-from sfumato.hide.priors import prior_table
+from sfumato.hide.priors import box_counter, prior_table
 from sfumato.hide.sources import Source
 from sfumato.release.places import Geometry, Place, Position
 from sfumato.spaces.earth import earth_box
@@ -75,10 +75,10 @@ def test_counts_get_noise_and_a_person_counts_for_the_first_rows_alone() -> None
 
 def test_public_figures_make_a_prior(tmp_path: Path) -> None:
     home = earth_box(48.7, 2.2, sides=(30, 30), step=10)
-    cities = np.array(prior_table("population", home, None)["counts"])
+    cities = np.array(prior_table("population", box_counter(home), None)["counts"])
     assert cities.shape == home.shape and cities.sum() > 3_000_000
     file = tmp_path / "places.csv"
     file.write_text("lat,lon,population\n48.75,2.25,10\n48.76,2.26,5.5\n48.9,2.5,4\n10,10,100\n")
-    counts = np.array(prior_table(str(file), home, None)["counts"])
+    counts = np.array(prior_table(str(file), box_counter(home), None)["counts"])
     assert np.count_nonzero(counts) == 2 and counts[0, 0] / counts.sum() == pytest.approx(15.5 / 19.5)
-    assert prior_table("uniform", home, None) == prior_table(None, home, None) == {}
+    assert prior_table("uniform", box_counter(home), None) == prior_table(None, box_counter(home), None) == {}

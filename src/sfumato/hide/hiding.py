@@ -34,7 +34,7 @@ from sfumato.hide.hidden import Diagnostics, Hidden, hidden_page, spec_text
 from sfumato.hide.others import looked_up, released_columns
 from sfumato.hide.outlook import Outlook, outlook_of
 from sfumato.hide.paid import Looked, Paid, Ranks, noisy_box, noisy_counts, paid_for, price, ranks_of, true_box
-from sfumato.hide.priors import counts_table, prior_table
+from sfumato.hide.priors import box_counter, cells_counter, counts_table, prior_table
 from sfumato.hide.promises import amount_of_table, privacy_table, rate_of_table
 from sfumato.hide.sources import Source, position_of, source_of, with_decimal
 from sfumato.hide.wish import Wish, is_data, wish_of
@@ -62,7 +62,7 @@ class Asked:
     """The question as a spec, the column it is about, and what was paid to ask it.
 
     Where an error was wished for, the promise of the spec is a first guess, and ``target`` that error. ``corners`` are
-    those of the box as it was said.
+    those of the box as it was said; ``left_out`` says how many points of a public prior lie outside.
     """
 
     spec: Spec
@@ -70,6 +70,7 @@ class Asked:
     paid: tuple[Paid, ...] = ()
     target: Any = None
     corners: tuple[float, float, float, float] | None = None
+    left_out: str = ""
 
 
 P = ParamSpec("P")
@@ -175,6 +176,7 @@ def _found(asked: Asked, question: Any, wishes: Any, progress: Callable[[Any], o
         found = before
     elif question.family.listed:
         found = chosen_cells(question, watch, progress, words_of_secrets(asked.spec))
+        found = replace(found, why=f"{found.why}; {asked.left_out}") if asked.left_out else found
     elif asked.target is None:
         found = chosen(question, watch, progress)
     else:
@@ -206,7 +208,12 @@ def question_of(
     if wish.h3 is not None or wish.areas is not None:
         values["space"] = _cells_table(wish, earth, unit, source.file)
         said = extent_of(wish.box, earth=True, unit=unit, data=source.file).floats if wish.areas is None else None
-        return Asked(spec_from_values(values, source="the question"), column, corners=said)
+        notes: list[str] = []
+        if wish.prior is not None:
+            cells = as_question(spec_from_values(values, source="the question")).space
+            prior = prior_table(wish.prior, cells_counter(cells), source.file, wish.prior_column, notes.append)
+            values |= {"prior": prior} if prior else {}
+        return Asked(spec_from_values(values, source="the question"), column, corners=said, left_out="".join(notes))
     shop = _Shop(wish, Checked(source, column, target), looked, say)
     shop.check(privacy, unit)
     if isinstance(wish.box, Box):
@@ -232,7 +239,9 @@ def question_of(
     if not dry:
         shop.checked.look_at_axes(Domain.of(space))
     values["prior"] = (
-        shop.prior(space) if is_data(wish.prior) else prior_table(wish.prior, space, source.file, wish.prior_column)
+        shop.prior(space)
+        if is_data(wish.prior)
+        else prior_table(wish.prior, box_counter(space), source.file, wish.prior_column)
     )
     values = {name: table for name, table in values.items() if table}
     spec = spec_from_values(values, source="the question")

@@ -164,11 +164,8 @@ class Wish:
         """Cells instead of points: one kind of them, and nothing that is about points."""
         if self.h3 is None and self.areas is None:
             return
-        given = [
-            name
-            for name in ("error", "cell", "prior", "prior_column", "box_epsilon")
-            if getattr(self, name) is not None
-        ]
+        given = [name for name in ("error", "cell", "prior_epsilon", "box_epsilon") if getattr(self, name) is not None]
+        given += ["prior"] * is_data(self.prior)
         given += ["box"] * (self.box is not None and self.areas is not None)
         if self.h3 is not None and self.areas is not None:
             given = ["h3", "areas"]
