@@ -116,7 +116,7 @@ def test_the_lift_is_definite_for_any_distribution(epsilon: str) -> None:
 def test_a_relaxation_is_below_what_is_best(space: sf.FiniteSpace, epsilon: str) -> None:
     privacy, n = sf.PrivacyType(space, epsilon=epsilon), len(space)
     listed = sf.design(None, None, privacy, objective="shares", time_limit=10)
-    bound = relaxed_bound(privacy, np.full(n, 1 / n), np.eye(n), Watch(2)) - 1 / n
+    bound = relaxed_bound(privacy, np.full(n, 1 / n), np.eye(n), Watch(60)) - 1 / n
     assert 0.6 * listed.loss < bound <= listed.loss
 
 
@@ -285,11 +285,11 @@ def test_measures_stop_when_the_time_is_up() -> None:
 
 
 def test_what_is_designed_is_no_worse_than_what_is_known() -> None:
-    """Rays that are searched for a second are far from the best ones, and a mechanism with a name is not."""
+    """Rays that are searched for no time at all are far from the best ones, and a mechanism with a name is not."""
     privacy = sf.PrivacyType(sf.discrete(20), epsilon="0.7")
     mean = sf.objectives.shares("mean")
     compared = sf.compare_known(None, None, privacy, objective=mean, optimal=False)
-    made = sf.design(None, None, privacy, objective=mean, time_limit=1)
+    made = sf.design(None, None, privacy, objective=mean, time_limit=0)
     least = float(compared.rows[0].variance) * (1 + 1e-6)
     assert float(made.loss) <= least and sf.verify(made.mechanism)
     assert made.method in {row.name.replace("_", " ") for row in compared.rows if float(row.variance) <= least}

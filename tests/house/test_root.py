@@ -9,7 +9,7 @@ STANDING = {
     *("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"),
     *("benchmarks", "constraints.txt", "docs", "hatch_build.py", "js", "pyproject.toml", "src", "tests"),
 }
-MADE = {"build", "dist", "out"}
+MADE = {"build", "dist", "out", "__pycache__"}
 """What commands write, and ``.gitignore`` names."""
 
 

@@ -176,7 +176,7 @@ def named_column(names: Sequence[Any], usual: Sequence[str], what: str, how: str
 def columns_named(names: Sequence[Any], usual: Sequence[str], *, inside: bool = True) -> list[str]:
     """The columns with a usual name; where none has, those that end in a usual word of three letters or more.
 
-    Where none does either, and ``inside`` is said, those that have a usual word anywhere and none of another
+    Where none does either, and ``inside`` is said, those that have a usual word anywhere. Neither has a word of another
     coordinate; ``x`` or ``long`` then counts where the other axis is there under the same name.
 
     Examples
@@ -188,11 +188,17 @@ def columns_named(names: Sequence[Any], usual: Sequence[str], *, inside: bool = 
     """
     words = {name: _words(name) for name in names if isinstance(name, str)}
     found = [name for name in words if name.strip().lower() in usual]
-    found = found or [name for name, said in words.items() if said and len(said[-1]) > 2 and said[-1] in usual]
+    found = found or [name for name, said in words.items() if _ends_in(said, usual)]
     if found or not inside:
         return found
     known = set(words.values())
     return [name for name, said in words.items() if _has_axis(said, usual, known)]
+
+
+def _ends_in(words: tuple[str, ...], usual: Sequence[str]) -> bool:
+    """Whether the last word is a usual one and no other is of another coordinate, as in lat_lon, which holds both."""
+    told = [word for word in words if len(word) > 2 and word in COORDINATES]
+    return bool(told) and words[-1] == told[-1] and all(word in usual for word in told)
 
 
 def _has_axis(words: tuple[str, ...], usual: Sequence[str], known: set[tuple[str, ...]]) -> bool:
