@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 JS = Path(__file__).resolve().parents[1] / "js"
-NODE = os.environ.get("NODE") or shutil.which("node") or "node"
+NODE = os.path.abspath(shutil.which(os.environ.get("NODE") or "node") or "node")
 NPM = shutil.which("npm") or shutil.which("npm", path=str(Path(sys.executable).parent))
 
 
