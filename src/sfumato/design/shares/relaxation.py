@@ -33,7 +33,8 @@ from sfumato.privacy.type import PrivacyType
 from sfumato.watch import Watch
 
 _MOST_FORMS = 400  # Constraints of which all products are taken: those of the shortest pairs.
-_BARRIERS = (1e-1, 1e-2, 1e-3, 1e-4)  # parts of the logarithm of det H that count, one after the other
+# Parts of the logarithm of det H that count, one after the other: without the first a climb at a small ε may end early.
+_BARRIERS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 _STEPS = 6000  # of L-BFGS, for each of them
 # Of the value, which is a square of roots: eigenvalues of H are good to 1e-14 of the largest, and none is below
 # ``_DEFINITE`` of it, so that roots are good to 2e-8 of the largest root.
