@@ -24,11 +24,10 @@ class Space:
         def unit(self) -> str:
             """Of distances."""
 
+        def as_list(self) -> FiniteSpace:
+            """The space, if its secrets are a list; an error that says how to make one."""
+
     @property
     def per(self) -> str:
         """What ε is per: a unit of distance, and along what it is measured."""
         return f" per {self.unit}" if self.unit else ""
-
-    def as_list(self) -> FiniteSpace:
-        """The space, if its secrets are a list; an error that says how to make one."""
-        raise NotImplementedError
